@@ -1,0 +1,156 @@
+"""Run a TODO's checks against a learner's functions, and print a verdict a check."""
+
+import contextlib
+import io
+import time
+import traceback
+import warnings
+import zlib
+from typing import NamedTuple
+
+import torch
+
+from .expect import CheckFailed
+from .message import Message, message
+from .random_inputs import Rng
+
+PASSED, FAILED, OPEN, ERROR, MISSING = "passed", "failed", "open", "error", "missing"
+PUBLIC_SEED = 20240222
+
+
+class ChecksFailed(AssertionError):
+    """A TODO's checks did not all pass. Shown as one line, since the verdicts above say the rest."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"ChecksFailed: {self}"]
+
+
+class Verdict(NamedTuple):
+    check: str
+    status: str  # passed, failed, open (the TODO raises), error (something else raised), missing (no such function)
+    message: Message | None
+    expected: str | None
+    got: str | None
+    seconds: float
+
+
+class _Answers:
+    """The one function that a check may call, looked up when it is called."""
+
+    def __init__(self, namespace: dict, name: str):
+        self._namespace, self._name = namespace, name
+
+    def __getattr__(self, name: str):
+        if name != self._name:
+            raise AttributeError(f"a check of {self._name} may not call {name}")
+        if not callable(self._namespace.get(name)):
+            raise _Missing(name)
+        return self._namespace[name]
+
+
+class _Missing(Exception):
+    pass
+
+
+def judge(check, function: str, namespace: dict, seed: int = PUBLIC_SEED) -> Verdict:
+    """Run one check against the functions in `namespace`. | 运行一项检查。
+
+    check: check_<function>_<what>(answers) or hidden_<function>_<what>(answers, rng)
+    Nothing that the learner's function does to torch's global state, or writes to stderr, outlasts the call.
+    """
+    answers = _Answers(namespace, function)
+    arguments = (answers,) if check.__name__.startswith("check_") else (answers, _rng(check, seed))
+    dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
+    start = time.perf_counter()
+    status, said, expected, got = PASSED, None, None, None
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()), torch.random.fork_rng(devices=[]):
+            warnings.simplefilter("ignore")
+            torch.manual_seed(seed)
+            check(*arguments)
+    except CheckFailed as failure:
+        status, said, expected, got = FAILED, failure.message, failure.expected, failure.got
+    except _Missing:
+        status, said = MISSING, message(
+            en=f"`{function}` is not defined: run its cell first.", zh=f"`{function}` 还没有定义：请先运行它所在的单元。")
+    except (Exception, SystemExit) as error:
+        if isinstance(error, NotImplementedError) and str(error).startswith("TODO"):
+            status, said = OPEN, message(en=f"Still open: {error}", zh=f"尚未完成：{error}")
+        else:
+            status, got = ERROR, _where(error)
+            said = message(en=f"`{function}` raised an error instead of returning a value.",
+                           zh=f"`{function}` 没有返回值，而是抛出了错误。")
+    finally:
+        torch.set_default_dtype(dtype)
+        torch.set_grad_enabled(grad)
+    return Verdict(check.__name__, status, said, expected, got, time.perf_counter() - start)
+
+
+def checks_of(namespace: dict, function: str) -> list:
+    """The visible checks of a function, then the hidden ones, in the order of their definition."""
+    return [value for prefix in ("check", "hidden") for name, value in namespace.items()
+            if name.startswith(f"{prefix}_{function}_") and callable(value)]
+
+
+def run_checks(namespace: dict, function: str) -> None:
+    """Run a TODO's checks against the functions in `namespace`, print the verdicts, raise if one is not passed.
+
+    对 `namespace` 中的函数运行一个 TODO 的全部检查，打印结论；有未通过的则抛出 ChecksFailed。
+    """
+    checks = checks_of(namespace, function)
+    if not checks:
+        raise ChecksFailed(f"no checks of {function} are defined: run the whole cell | 没有 {function} 的检查：请运行整个单元")
+    verdicts = [judge(check, function, namespace) for check in checks]
+    print(report(verdicts))
+    passed = sum(verdict.status == PASSED for verdict in verdicts)
+    if passed < len(verdicts):
+        raise ChecksFailed(f"{function}: {passed} of {len(verdicts)} checks passed | 通过 {passed} 项，共 {len(verdicts)} 项")
+
+
+def run_all_checks(namespace: dict, *functions: str) -> None:
+    """One line a TODO: how many of its checks pass. Raises nothing. | 每个 TODO 一行：通过了几项检查。"""
+    done = 0
+    for function in functions:
+        verdicts = [judge(check, function, namespace) for check in checks_of(namespace, function)]
+        passed = sum(verdict.status == PASSED for verdict in verdicts)
+        finished = bool(verdicts) and passed == len(verdicts)
+        done += finished
+        state = f"{passed}/{len(verdicts)}" if verdicts else "run its check cell first | 请先运行它的检查单元"
+        if verdicts and verdicts[0].status in (OPEN, MISSING):
+            state = "open | 待完成"
+        print(f"{'✓' if finished else '·'} {function:<32} {state}")
+    print(f"{done} of {len(functions)} TODOs done | {len(functions)} 个 TODO 已完成 {done} 个")
+
+
+def report(verdicts: list[Verdict]) -> str:
+    """The verdicts as text: a line a check, and below a failed one what is wrong, expected and got. An open TODO is told once."""
+    if all(verdict.status in (OPEN, MISSING) for verdict in verdicts):
+        return f"· {verdicts[0].message.en}\n  {verdicts[0].message.zh}"
+    lines = []
+    for verdict in verdicts:
+        lines.append(f"{'✓' if verdict.status == PASSED else '✗'} {verdict.check}  {verdict.seconds * 1000:.0f} ms")
+        if verdict.message:
+            lines += [f"    {verdict.message.en}", f"    {verdict.message.zh}"]
+        # A hidden check compares on random inputs: its numbers would teach nothing and give the inputs away.
+        if verdict.check.startswith("hidden_") and verdict.status == FAILED:
+            continue
+        if verdict.expected is not None:
+            lines.append(f"    expected | 应为  {verdict.expected}")
+        if verdict.got is not None:
+            lines.append(f"    got      | 得到  {verdict.got}")
+    return "\n".join(lines)
+
+
+def _rng(check, seed: int) -> Rng:
+    """A generator of its own for each check, so that the order of checks does not matter."""
+    return Rng(seed + zlib.crc32(check.__name__.encode()))
+
+
+def _where(error: BaseException) -> str:
+    """The error and the learner's line that raised it."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_HERE)]
+    line = f"  in line | 出错行: {frames[-1].line}" if frames and frames[-1].line else ""
+    return f"{type(error).__name__}: {error}{line}"
+
+
+_HERE = __file__.rsplit("/", 1)[0] if "/" in __file__ else __file__.rsplit("\\", 1)[0]

@@ -1,0 +1,37 @@
+"""python -m lessons build [--check | --run] · python -m lessons check LESSON ANSWERS.py [--json]"""
+
+import argparse
+import sys
+
+from ._build.refusal import Refused
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m lessons", description="Build the course's notebooks, or run a lesson's checks.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    build = commands.add_parser("build", help="write notebooks/ and solutions/ from lessons/")
+    mode = build.add_mutually_exclusive_group()
+    mode.add_argument("--check", action="store_true", help="write nothing; refuse what is not as its source gives it")
+    mode.add_argument("--run", action="store_true", help="run the solved notebooks and refresh their outputs (`make notebooks`)")
+    check = commands.add_parser("check", help="run a lesson's visible and hidden checks on the functions in a file", add_help=False)
+    check.add_argument("rest", nargs=argparse.REMAINDER)
+    options = parser.parse_args(arguments)
+    if options.command == "check":
+        from ._build.check_command import main as check_main
+
+        return check_main(options.rest)
+    from ._build import build as builder
+    from ._build.course import read_course
+
+    try:
+        course = read_course()
+        files = builder.check(course) if options.check else builder.build(course, run=options.run)
+    except Refused as refusal:
+        print(f"refused: {refusal}", file=sys.stderr)
+        return 1
+    print(f"{len(files)} notebooks {'are as their sources give them' if options.check else 'built'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+"""From lessons/ to notebooks/ and solutions/: write them, or say what differs."""
+
+import re
+from pathlib import Path
+
+import nbformat
+
+from .course import LANGUAGES, ROOT, Course
+from .lesson import Lesson, read_lesson
+from .notebook import build_notebook
+from .payload import unpack
+from .prose_gate import check_words
+from .refusal import Refused
+from .run import output_faults, run_notebook
+
+FOLDERS = {"learner": "notebooks", "solution": "solutions"}
+PAYLOAD_LIMIT = {"00": 150_000, "01": 150_000, "02": 150_000, "07": 5_000_000}
+PAYLOAD_LIMIT_DEFAULT = 450_000
+
+
+def build(course: Course, output: Path = ROOT, run: bool = False) -> list[Path]:
+    """Write every notebook. Outputs are kept where no code changed; `run` runs the solved notebooks and refreshes them."""
+    written = []
+    for entry in course.lessons:
+        lesson = read_lesson(course, entry.name)
+        check_words(lesson)
+        for language in LANGUAGES:
+            solution_file, learner_file = (_file(output, kind, language, lesson) for kind in ("solution", "learner"))
+            solution = build_notebook(lesson, language, "solution")
+            _check_payload_size(solution, solution_file, entry.number)
+            if run:
+                solution_file.parent.mkdir(parents=True, exist_ok=True)
+                solution = run_notebook(solution, solution_file.parent)
+            elif solution_file.exists():
+                _take_outputs(solution, nbformat.read(solution_file, 4))
+            learner = build_notebook(lesson, language, "learner")
+            _take_pictures(learner, solution, lesson)
+            for file, notebook in ((solution_file, solution), (learner_file, learner)):
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(_text(notebook), encoding="utf-8")
+                written.append(file)
+    return written
+
+
+def check(course: Course, output: Path = ROOT) -> list[Path]:
+    """Refuse a built file that is not what its source gives. Outputs are not compared, only held to their kinds."""
+    checked = []
+    for entry in course.lessons:
+        lesson = read_lesson(course, entry.name)
+        check_words(lesson)
+        for language in LANGUAGES:
+            for kind in ("solution", "learner"):
+                file = _file(output, kind, language, lesson)
+                if not file.exists():
+                    raise Refused(file, "not built: run `python -m lessons build`")
+                built, expected = nbformat.read(file, 4), build_notebook(lesson, language, kind)
+                _check_payload_size(expected, file, entry.number)
+                _check_same(file, built, expected)
+                if kind == "solution":
+                    faults = output_faults(built, lesson)
+                    if faults:
+                        raise Refused(file, f"{'; '.join(faults)}. Run `make notebooks`")
+                checked.append(file)
+    expected_files = set(checked)
+    for folder in FOLDERS.values():
+        for file in sorted((output / folder).rglob("*.ipynb")):
+            if file not in expected_files and ".ipynb_checkpoints" not in file.parts:
+                raise Refused(file, "no lesson builds this file: delete it, or add its lesson to course.toml")
+    return checked
+
+
+def _file(output: Path, kind: str, language: str, lesson: Lesson) -> Path:
+    return output / FOLDERS[kind] / language / f"{lesson.entry.notebook}.ipynb"
+
+
+def _text(notebook: nbformat.NotebookNode) -> str:
+    return nbformat.writes(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def _check_same(file: Path, built: nbformat.NotebookNode, expected: nbformat.NotebookNode) -> None:
+    hint = "a built file is never edited: change lessons/ or advantagelab/ and run `make notebooks`"
+    ours, theirs = [cell.id for cell in expected.cells], [cell.get("id") for cell in built.cells]
+    if ours != theirs:
+        odd = [key for key in theirs if key not in ours] + [key for key in ours if key not in theirs]
+        raise Refused(file, f"its cells are not those of the source ({', '.join(map(str, odd)) or 'another order'}); {hint}")
+    for mine, theirs in zip(expected.cells, built.cells):
+        for part in ("cell_type", "metadata"):
+            if mine[part] != theirs[part]:
+                raise Refused(file, f"{part} differs: {theirs[part]} instead of {mine[part]}; {hint}", key=mine.id)
+        if _comparable(mine.source) != _comparable(theirs.source):
+            line = next((number for number, pair in enumerate(zip(mine.source.splitlines(), theirs.source.splitlines()), 1)
+                         if pair[0] != pair[1]), "the last")
+            raise Refused(file, f"its text differs from the source at line {line} of the cell; {hint}", key=mine.id)
+    if built.metadata != expected.metadata:
+        raise Refused(file, f"notebook metadata differs; {hint}")
+
+
+def _comparable(source: str):
+    """The text of a cell; for the set-up cell the files it carries, since another zlib may pack them into other bytes."""
+    match = re.search(r'_advantagelab\("[^"]*", "([0-9a-f]{64})", "([^"]*)"\)', source)
+    if not match:
+        return source
+    try:
+        return source.replace(match[1], "").replace(match[2], ""), unpack(match[2])
+    except Exception:  # whatever the damage, it differs
+        return source
+
+
+def _check_payload_size(notebook: nbformat.NotebookNode, file: Path, number: str) -> None:
+    size, limit = len(notebook.cells[1].source), PAYLOAD_LIMIT.get(number, PAYLOAD_LIMIT_DEFAULT)
+    if size > limit:
+        raise Refused(file, f"the set-up cell has {size} bytes, the limit is {limit}", key="setup")
+
+
+def _code_of(notebook: nbformat.NotebookNode) -> list:
+    return [(cell.id, _comparable(cell.source)) for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def _take_outputs(notebook: nbformat.NotebookNode, earlier: nbformat.NotebookNode) -> None:
+    """Keep an earlier run's outputs if it ran this very code; drop them all otherwise."""
+    if _code_of(notebook) != _code_of(earlier):
+        return
+    for cell, run in zip([c for c in notebook.cells if c.cell_type == "code"], [c for c in earlier.cells if c.cell_type == "code"]):
+        cell.outputs, cell.execution_count = run.outputs, run.execution_count
+
+
+def _take_pictures(learner: nbformat.NotebookNode, solution: nbformat.NotebookNode, lesson: Lesson) -> None:
+    """A learner's notebook shows its pictures before it is run, wherever it is looked at."""
+    widgets = {cell.key for cell in lesson.cells if cell.role == "widget"}
+    pictures = {cell.id: cell.outputs for cell in solution.cells if cell.id in widgets}
+    for cell in learner.cells:
+        if cell.id in pictures:
+            cell.outputs = pictures[cell.id]

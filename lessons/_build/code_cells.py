@@ -1,0 +1,106 @@
+"""The code that the build puts into exercise, given and check cells."""
+
+import ast
+import re
+from pathlib import Path
+
+from .refusal import Refused
+from .regions import regions, replace_regions
+
+RUN = "run_checks"
+
+
+class Module:
+    """A Python file as text and syntax: its top-level functions and imports."""
+
+    def __init__(self, file: Path):
+        self.file = file
+        try:
+            self.text = file.read_text(encoding="utf-8")
+            self.tree = ast.parse(self.text)
+        except FileNotFoundError:
+            raise Refused(file, "this file is missing") from None
+        except SyntaxError as error:
+            raise Refused(file, f"not valid Python: {error.msg}", error.lineno) from error
+        self.functions = {node.name: node for node in self.tree.body if isinstance(node, ast.FunctionDef)}
+
+    def function(self, name: str) -> str:
+        if name not in self.functions:
+            raise Refused(self.file, f"there is no function {name}")
+        node = self.functions[name]
+        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        return "\n".join(self.text.splitlines()[first - 1:node.end_lineno])
+
+    def imports_for(self, code: str, leave_out: tuple[str, ...] = ()) -> list[str]:
+        """The file's top-level imports of names that occur in `code`, a line a module."""
+        used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)} - set(leave_out)
+        lines = []
+        for node in self.tree.body:
+            if not isinstance(node, (ast.Import, ast.ImportFrom)):
+                continue
+            names = [alias for alias in node.names if (alias.asname or alias.name.split(".")[0]) in used]
+            if names and isinstance(node, ast.Import):
+                lines += [ast.unparse(ast.Import([alias])) for alias in names]
+            elif names:
+                lines.append(ast.unparse(ast.ImportFrom(node.module, names, node.level)))
+        return lines
+
+
+def exercise_source(key: str, function: str, algorithm: Module) -> str:
+    """The function with its TODO region, under the key comment by which a notebook that lost its metadata is put together."""
+    source = algorithm.function(function)
+    found = regions(source, str(algorithm.file))
+    if len(found) != 1:
+        raise Refused(algorithm.file, f"{function} holds {len(found)} TODO regions; an exercise has one", key=key)
+    return f"# [{key}] Your code goes where TODO {found[0].number} stands. | 在 TODO {found[0].number} 处写你的代码。\n{source}"
+
+
+def given_source(key: str, function: str, algorithms: list[Module]) -> str:
+    """A function of this or an earlier lesson, solved, without the marks of an exercise."""
+    owners = [module for module in algorithms if function in module.functions]
+    if len(owners) != 1:
+        raise Refused(algorithms[0].file.parent, f"{len(owners)} files define the given function {function}", key=key)
+    source = owners[0].function(function)
+    lines = source.splitlines()
+    solved = replace_regions(source, lambda region: [line.removeprefix(region.indent) for line in lines[region.begin + 1:region.end]])
+    solved = "\n".join(line for line in solved.splitlines() if not re.match(r"\s*# .*\?\?\?", line))
+    return f"# [{key}] Given: run this cell as it is. | 已给出：直接运行。\n{solved}"
+
+
+def check_source(key: str, function: str, checks: Module, spec: Module, with_hidden: bool) -> str:
+    """A TODO's visible checks and the call that runs them; for the grader also the hidden ones, with their spec."""
+    visible = [checks.function(name) for name in checks.functions if name.startswith(f"check_{function}_")]
+    hidden = [checks.function(name) for name in checks.functions if name.startswith(f"hidden_{function}_")]
+    if not visible or not hidden:
+        raise Refused(checks.file, f"{function} needs at least one check_{function}_… and one hidden_{function}_…", key=key)
+    if any(re.search(r"\bspec\.", source) for source in visible):
+        raise Refused(checks.file, f"a visible check of {function} uses spec: visible checks hold literals and properties only", key=key)
+    run = f'{RUN}(globals(), "{function}")'
+    body = "\n\n\n".join(visible)
+    parts = [f"# [{key}] Run this cell after yours. | 写完后运行本单元。\n" + "\n".join(_with_run(checks.imports_for(body))), body]
+    if with_hidden:
+        body = "\n\n\n".join(hidden)
+        imports = checks.imports_for(body, leave_out=("spec",))
+        region = ["### BEGIN HIDDEN TESTS", *imports]
+        if re.search(r"\bspec\.", body):
+            region += [_spec_namespace(spec), ""]
+        parts.append("\n".join(region) + f"\n\n{body}\n### END HIDDEN TESTS")
+    return "\n\n\n".join(parts) + f"\n\n\n{run}"
+
+
+def _with_run(imports: list[str]) -> list[str]:
+    """The imports of a check cell, run_checks among them: the cell works without the set-up cell."""
+    shared = "from advantagelab.checking import "
+    for index, line in enumerate(imports):
+        if line.startswith(shared):
+            names = sorted({*line.removeprefix(shared).split(", "), RUN})
+            return [*imports[:index], shared + ", ".join(names), *imports[index + 1:]]
+    return [*imports, shared + RUN]
+
+
+def _spec_namespace(spec: Module) -> str:
+    """spec.py as a local namespace: its functions bear the learner's names, and must not replace the learner's."""
+    start = spec.tree.body[1].lineno - 1 if ast.get_docstring(spec.tree) else 0
+    lines = [f"    {line}" if line.strip() else "" for line in spec.text.splitlines()[start:]]
+    return "\n".join(["def _spec():", "    from types import SimpleNamespace", *lines, "    return SimpleNamespace(**locals())",
+                      "", "", "spec = _spec()"])

@@ -1,0 +1,43 @@
+"""A lesson, read whole: its cells, its functions, its checks, and its place in the course."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from .code_cells import Module
+from .course import Course, LessonEntry
+from .refusal import Refused
+from .source import Cell, read_cells
+
+
+@dataclass(frozen=True)
+class Lesson:
+    course: Course
+    entry: LessonEntry
+    cells: list[Cell]
+    algorithm: Module
+    earlier_algorithms: list[Module]
+    checks: Module
+    spec: Module
+
+    @property
+    def folder(self) -> Path:
+        return self.course.lessons_folder / self.entry.name
+
+    @property
+    def functions(self) -> list[str]:
+        """The TODO functions, in the lesson's order."""
+        return [cell.exercise for cell in self.cells if cell.role == "exercise"]
+
+
+def read_lesson(course: Course, name: str) -> Lesson:
+    entry = course.lesson(name)
+    folder = course.lessons_folder / name
+    cells = read_cells(folder / "lesson.md")
+    points = sum(cell.points or 0 for cell in cells)
+    if points != entry.points:
+        raise Refused(folder / "lesson.md", f"the cells' points add up to {points}, course.toml says {entry.points}")
+    position = course.lessons.index(entry)
+    earlier = [Module(file) for other in course.lessons[:position]
+               if (file := course.algorithms_folder / f"{other.name}.py").exists()]
+    return Lesson(course, entry, cells, Module(course.algorithms_folder / f"{name}.py"), earlier,
+                  Module(folder / "checks.py"), Module(folder / "spec.py"))

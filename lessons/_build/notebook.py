@@ -1,0 +1,122 @@
+"""A lesson as a notebook: for the learner, solved, or as nbgrader's source; in English or Chinese."""
+
+from pathlib import Path
+
+import nbformat
+
+import advantagelab
+
+from .code_cells import check_source, exercise_source, given_source
+from .course import LANGUAGES
+from .lesson import Lesson
+from .payload import pack, payload_files
+from .regions import stub
+from .source import Cell
+
+# learner: what is handed out. solution: solved, explained, without hidden checks. source: what nbgrader starts from; with TodoStub
+# and ClearHiddenTests it becomes the learner's notebook without its link to the solution.
+KINDS = ("learner", "solution", "source")
+SETUP_TEMPLATE = (Path(__file__).parent / "setup_template.py").read_text(encoding="utf-8")
+NBGRADER = {
+    "exercise": {"grade": False, "solution": True, "locked": False},
+    "given": {"grade": False, "solution": False, "locked": True},
+    "check": {"grade": True, "solution": False, "locked": True},
+    "question": {"grade": True, "solution": True, "locked": False},
+}
+
+
+def build_notebook(lesson: Lesson, language: str, kind: str) -> nbformat.NotebookNode:
+    """The notebook without outputs. Cell id, grade id and key are one and the same name."""
+    code = {cell.key: _code(cell, lesson, kind) for cell in lesson.cells if cell.kind == "code"}
+    cells = [_markdown("header", _header(lesson, language, kind)), _setup(language, "\n".join(code.values()))]
+    for cell in lesson.cells:
+        if cell.lang not in (None, language) or cell.only not in (None, kind):
+            continue
+        if cell.kind == "code":
+            cells.append(nbformat.v4.new_code_cell(code[cell.key], id=cell.key, metadata=_metadata(cell)))
+        else:
+            cells.append(_markdown(cell.key, _fill(cell.source, lesson, language), _metadata(cell)))
+        if cell.hint:
+            cells.append(_markdown(f"{cell.key}-hints", _hints(cell.hint, language)))
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={
+        "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+        "advantagelab": {"lesson": lesson.entry.name, "language": language, "version": advantagelab.__version__},
+    })
+    nbformat.validate(notebook)
+    return notebook
+
+
+def _code(cell: Cell, lesson: Lesson, kind: str) -> str:
+    if cell.role == "exercise":
+        source = exercise_source(cell.key, cell.exercise, lesson.algorithm)
+        return stub(source) if kind == "learner" else source
+    if cell.role == "given":
+        return given_source(cell.key, cell.given, [lesson.algorithm, *lesson.earlier_algorithms])
+    if cell.role == "check":
+        return check_source(cell.key, cell.check, lesson.checks, lesson.spec, with_hidden=kind == "source")
+    return cell.source
+
+
+def _metadata(cell: Cell) -> dict:
+    metadata = {}
+    tags = [*(cell.tags or []), *(["raises-exception"] if cell.role == "check" or cell.demo else [])]
+    if tags:
+        metadata["tags"] = sorted(set(tags))
+    if cell.role in NBGRADER:
+        metadata["nbgrader"] = {"grade_id": cell.key, "schema_version": 3, "task": False, **NBGRADER[cell.role]}
+        if "points" in cell.metadata:
+            metadata["nbgrader"]["points"] = cell.points
+        if cell.role in ("given", "check"):
+            metadata["editable"] = False
+        metadata["deletable"] = False
+    return metadata
+
+
+def _markdown(key: str, source: str, metadata: dict | None = None) -> nbformat.NotebookNode:
+    return nbformat.v4.new_markdown_cell(source, id=key, metadata=metadata or {})
+
+
+def _setup(language: str, code: str) -> nbformat.NotebookNode:
+    """Collapsed in Jupyter and Colab; the payload is one line, for editors that collapse nothing."""
+    payload, digest = pack(payload_files(code))
+    source = SETUP_TEMPLATE.rstrip()
+    for name, value in (("LANGUAGE", language), ("VERSION", advantagelab.__version__), ("DIGEST", digest), ("PAYLOAD", payload)):
+        source = source.replace(f'"{name}"', f'"{value}"')
+    return nbformat.v4.new_code_cell(source, id="setup", metadata={"jupyter": {"source_hidden": True}, "cellView": "form"})
+
+
+def _header(lesson: Lesson, language: str, kind: str) -> str:
+    entry, place = lesson.entry, LANGUAGES.index(language)
+    names = (("Difficulty", "Environment", "Audience", "Tags", "Time", "Points"), ("难度", "环境", "目标人群", "标签", "用时", "分值"))[place]
+    values = (entry.difficulty[place], entry.environment[place], entry.audience[place], ", ".join(entry.tags[place]),
+              (f"{entry.minutes} minutes", f"{entry.minutes} 分钟")[place], str(entry.points))
+    colon, separator = (": ", " · ") if language == "en" else ("：", " · ")
+    facts = separator.join(f"**{name}**{colon}{value}" for name, value in zip(names, values))
+    return f"# {entry.code}. {' | '.join(entry.title)}\n\n{facts}\n\n{_badges(lesson, language, kind)}"
+
+
+def _badges(lesson: Lesson, language: str, kind: str) -> str:
+    folder = "solutions" if kind == "solution" else "notebooks"
+    address = lesson.course.address(f"{folder}/{language}/{lesson.entry.notebook}.ipynb")
+    if address is None:
+        return {"en": "In Colab or ModelScope: upload this one file. It needs nothing else from the course, and no network once it is open.",
+                "zh": "在 Colab 或魔搭（ModelScope）中：上传这一个文件即可，不需要课程的其他文件，打开后也不需要网络。"}[language]
+    colab = ("[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
+             f"(https://colab.research.google.com/github/{address})")
+    modelscope = ("[![Open in ModelScope](https://img.shields.io/badge/Open%20In-ModelScope-624aff?logo=alibabacloud)]"
+                  f"(https://modelscope.cn/notebook/share/github/{address})")
+    return f"{colab} {modelscope}"
+
+
+def _fill(prose: str, lesson: Lesson, language: str) -> str:
+    """`{{solution}}` in prose is the address of the solved notebook: public if the course has an address, else inside the checkout."""
+    path = f"solutions/{language}/{lesson.entry.notebook}.ipynb"
+    address = lesson.course.address(path)
+    return prose.replace("{{solution}}", f"https://github.com/{address}" if address else f"../../{path}")
+
+
+def _hints(steps: list, language: str) -> str:
+    word = {"en": "Hint", "zh": "提示"}[language]
+    return "\n\n".join(f"<details><summary>{word} {number}</summary>\n\n{step[LANGUAGES.index(language)]}\n\n</details>"
+                       for number, step in enumerate(steps, 1))

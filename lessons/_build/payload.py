@@ -1,0 +1,45 @@
+"""The copy of the package that a notebook carries: a zip of what that notebook imports, with a font of the hanzi it draws."""
+
+import base64
+import hashlib
+import io
+import re
+import zipfile
+from pathlib import Path
+
+from .course import ROOT
+from .font_subset import subset_for
+
+ALWAYS = ("__init__.py", "language.py", "checking", "widgets", "fonts")
+# What a notebook carries only if its code imports it. The reference, the trainers and hidden checks are never carried.
+ON_DEMAND = ("conformance", "tinylm", "learn.py")
+FONT = "advantagelab/fonts/AdvantageLabSansSC.otf"
+
+
+def payload_files(notebook_code: str, package: Path = ROOT / "advantagelab") -> dict[str, bytes]:
+    """Path in the zip → content, for a notebook with this code."""
+    wanted = [*ALWAYS, *(part for part in ON_DEMAND if re.search(rf"\b{part.removesuffix('.py')}\b", notebook_code))]
+    files = {}
+    for part in wanted:
+        path = package / part
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            files[file.relative_to(package.parent).as_posix()] = file.read_bytes()
+    drawn = set("".join(content.decode("utf-8") for content in files.values()))
+    files[FONT] = subset_for({character for character in drawn if character.isprintable()})
+    files["advantagelab/fonts/OFL.txt"] = (package / "fonts" / "OFL.txt").read_bytes()
+    return files
+
+
+def pack(files: dict[str, bytes]) -> tuple[str, str]:
+    """(base85 text of the zip, its sha256). The same files give the same zip: names sorted, times fixed."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name in sorted(files):
+            archive.writestr(zipfile.ZipInfo(name, date_time=(2024, 1, 1, 0, 0, 0)), files[name], zipfile.ZIP_DEFLATED, 9)
+    data = buffer.getvalue()
+    return base64.b85encode(data).decode("ascii"), hashlib.sha256(data).hexdigest()
+
+
+def unpack(payload: str) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(base64.b85decode(payload))) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}

@@ -1,0 +1,60 @@
+"""Hold every word of a lesson that stands in two languages against its pair."""
+
+import ast
+import io
+import tokenize
+
+from .code_cells import Module
+from .glossary import Glossary, read_glossary
+from .lesson import Lesson
+from .prose import bilingual_line_faults, differences, faults
+from .refusal import Refused
+
+
+def check_words(lesson: Lesson) -> None:
+    """Refuse prose, messages, comments or hints whose languages differ, naming file, line and key."""
+    glossary = read_glossary(lesson.course.lessons_folder / "glossary.md")
+    cells = [cell for cell in lesson.cells if cell.lang]
+    for english, chinese in zip(cells[::2], cells[1::2]):
+        for cell in (english, chinese):
+            for fault in faults(cell.source, cell.lang):
+                raise cell.refuse(fault)
+        for difference in [*differences(english.source, chinese.source), *glossary.differences(english.source, chinese.source)]:
+            raise chinese.refuse(difference)
+    for cell in lesson.cells:
+        for english, chinese in cell.hint or []:
+            for fault in _pair_faults(english, chinese, glossary):
+                raise cell.refuse(f"hint: {fault}")
+        if cell.role == "question":
+            for fault in bilingual_line_faults(cell.source.strip()):
+                raise cell.refuse(fault)
+        if cell.kind == "code" and cell.source:
+            for line, words in _bilingual_comments(cell.source):
+                for fault in bilingual_line_faults(words):
+                    raise cell.refuse(f"line {line} of the cell: {fault}")
+    for module in (lesson.algorithm, lesson.checks):
+        _check_module(module, glossary)
+
+
+def _pair_faults(english: str, chinese: str, glossary: Glossary) -> list[str]:
+    return [*faults(english, "en"), *faults(chinese, "zh"), *differences(english, chinese), *glossary.differences(english, chinese)]
+
+
+def _check_module(module: Module, glossary: Glossary) -> None:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "message":
+            words = {keyword.arg: keyword.value.value for keyword in node.keywords if isinstance(keyword.value, ast.Constant)}
+            if words.keys() != {"en", "zh"}:
+                raise Refused(module.file, "message(en=…, zh=…) takes two plain strings", node.lineno)
+            for fault in _pair_faults(words["en"], words["zh"], glossary):
+                raise Refused(module.file, fault, node.lineno)
+    for line, words in _bilingual_comments(module.text):
+        for fault in bilingual_line_faults(words):
+            raise Refused(module.file, fault, line)
+
+
+def _bilingual_comments(source: str) -> list[tuple[int, str]]:
+    """Comments that hold hanzi: (line, text). Each is one bilingual line."""
+    comments = [(token.start[0], token.string.lstrip("# ")) for token in tokenize.generate_tokens(io.StringIO(source).readline)
+                if token.type == tokenize.COMMENT]
+    return [(line, words) for line, words in comments if any("\u4e00" <= character <= "\u9fff" for character in words)]

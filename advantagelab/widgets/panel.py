@@ -1,0 +1,114 @@
+"""A picture with alt text, and a panel: the same picture below the controls that move it."""
+
+import base64
+import html
+import io
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import ipywidgets as W
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from .style import course_style
+
+DPI = 100
+
+
+class Words(NamedTuple):
+    """What a drawing function returns, in the learner's language."""
+
+    alt: str  # the picture for who cannot see it, with its numbers
+    caption: str  # one sentence on what happens, shown below the picture
+
+
+Draw = Callable[[Figure, dict[str, Any]], Words]
+
+
+def is_static() -> bool:
+    """True where outputs are made to be kept (built notebooks, grading): a picture there, no widget without its kernel."""
+    return os.environ.get("ADVANTAGELAB_STATIC") == "1" or bool(os.environ.get("NBGRADER_EXECUTION"))
+
+
+class Picture:
+    """draw(figure, values) on one Figure that is kept: pyplot's would pile up, and a new one for each step leaks."""
+
+    def __init__(self, size: tuple[float, float], draw: Draw, values: dict[str, Any], dpi: int = DPI):
+        self._draw = draw
+        self.width = round(size[0] * DPI)
+        with course_style():
+            self.figure = Figure(figsize=size, dpi=dpi)
+        FigureCanvasAgg(self.figure)
+        self.redraw(values)
+
+    def redraw(self, values: dict[str, Any]) -> None:
+        buffer = io.BytesIO()
+        with course_style():
+            self.figure.clear()
+            self.alt, self.caption = self._draw(self.figure, values)
+            self.figure.savefig(buffer, format="png", metadata={"Software": None})
+        self.png = base64.b64encode(buffer.getvalue()).decode("ascii")
+
+    @property
+    def html(self) -> str:
+        # max-width keeps it inside narrow pages
+        return (
+            f'<img alt="{html.escape(self.alt)}" src="data:image/png;base64,{self.png}" '
+            f'style="width:{self.width}px;max-width:100%;height:auto">'
+            f'<p style="max-width:{self.width}px;margin:0;line-height:1.5">{html.escape(self.caption)}</p>'
+        )
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, Any]:
+        return {"image/png": self.png, "text/html": self.html, "text/plain": self.alt}
+
+
+class Panel(Picture):
+    """controls: name → widget, whose values are what draw gets; layout: how they stand above the picture."""
+
+    def __init__(self, size: tuple[float, float], draw: Draw, controls: dict[str, W.Widget], layout: list[W.Widget]):
+        self.controls = controls
+        super().__init__(size, draw, self.values())
+        self.picture = W.HTML(self.html)
+        self.view = W.VBox([*layout, self.picture], layout=W.Layout(max_width="100%"))
+        for control in controls.values():
+            control.observe(self._moved, names="value")
+
+    def values(self) -> dict[str, Any]:
+        return {name: control.value for name, control in self.controls.items()}
+
+    def _moved(self, change) -> None:
+        self.redraw(self.values())
+        self.picture.value = self.html
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, Any]:
+        # Written out, because ipywidgets 7 has no _repr_mimebundle_ of its own.
+        # The PNG is what a page shows that has no kernel: GitHub, nbviewer, an untrusted notebook.
+        widget_view = {"version_major": 2, "version_minor": 0, "model_id": self.view.model_id}
+        return {"application/vnd.jupyter.widget-view+json": widget_view, "image/png": self.png, "text/plain": self.alt}
+
+
+LABEL = {"description_width": "150px"}
+WIDE = {"width": "420px", "max_width": "100%"}
+
+
+def slider(label: str, value: float, low: float, high: float, step: float, digits: int = 2) -> W.FloatSlider:
+    return W.FloatSlider(
+        description=label, value=value, min=low, max=high, step=step, readout_format=f".{digits}f", style=LABEL, layout=W.Layout(**WIDE)
+    )
+
+
+def whole_slider(label: str, value: int, low: int, high: int) -> W.IntSlider:
+    return W.IntSlider(description=label, value=value, min=low, max=high, style=LABEL, layout=W.Layout(**WIDE))
+
+
+def choice(label: str, options: list[tuple[str, Any]], value: Any) -> W.ToggleButtons:
+    return W.ToggleButtons(description=label, options=options, value=value, style=LABEL)
+
+
+def checkbox(label: str, value: bool = False) -> W.Checkbox:
+    return W.Checkbox(description=label, value=value, indent=False, layout=W.Layout(width="auto"))
+
+
+def question(words: str) -> W.HTML:
+    return W.HTML(f'<p style="margin:0;line-height:1.5"><b>{html.escape(words)}</b></p>')

@@ -1,0 +1,42 @@
+"""How every picture of the course looks, whatever the notebook did to matplotlib's settings before."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import matplotlib
+
+from ..fonts import font_families
+
+# Okabe and Ito's colors, which color-blind readers can tell apart; a second mark (line style, marker, hatch) goes with each.
+BLACK, GRAY, LIGHT_GRAY = "#000000", "#5f5f5f", "#e8e8e8"
+BLUE, ORANGE, VERMILLION, GREEN, PURPLE = "#0072B2", "#E69F00", "#D55E00", "#009E73", "#CC79A7"
+
+SETTINGS = {
+    "font.size": 9.5,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "axes.labelsize": 9.5,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": False,
+    "hatch.linewidth": 0.8,
+}
+
+
+@contextmanager
+def course_style() -> Iterator[None]:
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(SETTINGS)
+        matplotlib.rcParams["font.family"] = font_families()
+        yield
+
+
+def number(value: float, digits: int = 2, sign: bool = False) -> str:
+    """1.5 → "1.50"; a true minus sign, which is drawn wider and read aloud; no "−0.00"."""
+    value = round(value, digits) + 0.0
+    return f"{value:{'+' if sign and value else ''}.{digits}f}".replace("-", "−")

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import os
 import time
 import traceback
 import warnings
@@ -39,13 +40,21 @@ class _Answers:
 
     def __init__(self, namespace: dict, name: str):
         self._namespace, self._name = namespace, name
+        self.raised_by_function: BaseException | None = None
 
     def __getattr__(self, name: str):
         if name != self._name:
             raise AttributeError(f"a check of {self._name} may not call {name}")
         if not callable(self._namespace.get(name)):
             raise _Missing(name)
-        return self._namespace[name]
+        return self._call
+
+    def _call(self, *arguments, **named):
+        try:
+            return self._namespace[self._name](*arguments, **named)
+        except (Exception, SystemExit) as error:
+            self.raised_by_function = error
+            raise
 
 
 class _Missing(Exception):
@@ -76,10 +85,14 @@ def judge(check, function: str, namespace: dict, seed: int = PUBLIC_SEED) -> Ver
     except (Exception, SystemExit) as error:
         if isinstance(error, NotImplementedError) and str(error).startswith("TODO"):
             status, said = OPEN, message(en=f"Still open: {error}", zh=f"尚未完成：{error}")
-        else:
+        elif error is answers.raised_by_function:
             status, got = ERROR, _where(error)
             said = message(en=f"`{function}` raised an error instead of returning a value.",
                            zh=f"`{function}` 没有返回值，而是抛出了错误。")
+        else:
+            status, got = ERROR, f"{type(error).__name__}: {error}"
+            said = message(en=f"What `{function}` returned cannot be used: a wrong kind of value, or too many or too few.",
+                           zh=f"`{function}` 的返回值无法使用：类型不对，或返回值的个数不对。")
     finally:
         torch.set_default_dtype(dtype)
         torch.set_grad_enabled(grad)
@@ -148,9 +161,9 @@ def _rng(check, seed: int) -> Rng:
 
 def _where(error: BaseException) -> str:
     """The error and the learner's line that raised it."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_HERE)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_NOT_THE_LEARNERS)]
     line = f"  in line | 出错行: {frames[-1].line}" if frames and frames[-1].line else ""
     return f"{type(error).__name__}: {error}{line}"
 
 
-_HERE = __file__.rsplit("/", 1)[0] if "/" in __file__ else __file__.rsplit("\\", 1)[0]
+_NOT_THE_LEARNERS = (os.path.dirname(__file__), os.path.dirname(torch.__file__))

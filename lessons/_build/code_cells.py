@@ -23,6 +23,7 @@ class Module:
         except SyntaxError as error:
             raise Refused(file, f"not valid Python: {error.msg}", error.lineno) from error
         self.functions = {node.name: node for node in self.tree.body if isinstance(node, ast.FunctionDef)}
+        self.defines = {name for node in self.tree.body for name in _names_bound(node)}
 
     def function(self, name: str) -> str:
         if name not in self.functions:
@@ -30,6 +31,13 @@ class Module:
         node = self.functions[name]
         first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
         return "\n".join(self.text.splitlines()[first - 1:node.end_lineno])
+
+    def check_names(self, code: str, known: set[str], key: str, function: str) -> None:
+        """Refuse code that leans on a name of this file which the notebook will not have."""
+        used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+        lacking = sorted(used & self.defines - known)
+        if lacking:
+            raise Refused(self.file, f"{function} uses {', '.join(lacking)}, which this file defines but the notebook lacks there", key=key)
 
     def imports_for(self, code: str, leave_out: tuple[str, ...] = ()) -> list[str]:
         """The file's top-level imports of names that occur in `code`, a line a module."""
@@ -46,21 +54,35 @@ class Module:
         return lines
 
 
-def exercise_source(key: str, function: str, algorithm: Module) -> str:
-    """The function with its TODO region, under the key comment by which a notebook that lost its metadata is put together."""
+def _names_bound(node: ast.stmt) -> list[str]:
+    """The names that a top-level statement defines or imports."""
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return [node.name]
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return [alias.asname or alias.name.split(".")[0] for alias in node.names]
+    return [name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)]
+
+
+def exercise_source(key: str, function: str, algorithm: Module, known: set[str]) -> str:
+    """The function with its TODO region, under the key comment by which a notebook that lost its metadata is put together.
+
+    known: what the notebook has by then, this function included; the same for `given_source`
+    """
     source = algorithm.function(function)
+    algorithm.check_names(source, known, key, function)
     found = regions(source, str(algorithm.file))
     if len(found) != 1:
         raise Refused(algorithm.file, f"{function} holds {len(found)} TODO regions; an exercise has one", key=key)
     return f"# [{key}] Your code goes where TODO {found[0].number} stands. | 在 TODO {found[0].number} 处写你的代码。\n{source}"
 
 
-def given_source(key: str, function: str, algorithms: list[Module]) -> str:
+def given_source(key: str, function: str, algorithms: list[Module], known: set[str]) -> str:
     """A function of this or an earlier lesson, solved, without the marks of an exercise."""
     owners = [module for module in algorithms if function in module.functions]
     if len(owners) != 1:
         raise Refused(algorithms[0].file.parent, f"{len(owners)} files define the given function {function}", key=key)
     source = owners[0].function(function)
+    owners[0].check_names(source, known, key, function)
     lines = source.splitlines()
     solved = replace_regions(source, lambda region: [line.removeprefix(region.indent) for line in lines[region.begin + 1:region.end]])
     solved = "\n".join(line for line in solved.splitlines() if not re.match(r"\s*# .*\?\?\?", line))
@@ -75,6 +97,9 @@ def check_source(key: str, function: str, checks: Module, spec: Module, with_hid
         raise Refused(checks.file, f"{function} needs at least one check_{function}_… and one hidden_{function}_…", key=key)
     if any(re.search(r"\bspec\.", source) for source in visible):
         raise Refused(checks.file, f"a visible check of {function} uses spec: visible checks hold literals and properties only", key=key)
+    imported = {name for node in checks.tree.body if isinstance(node, (ast.Import, ast.ImportFrom)) for name in _names_bound(node)}
+    for source in [*visible, *hidden]:
+        checks.check_names(source, imported, key, f"a check of {function}")
     run = f'{RUN}(globals(), "{function}")'
     body = "\n\n\n".join(visible)
     parts = [f"# [{key}] Run this cell after yours. | 写完后运行本单元。\n" + "\n".join(_with_run(checks.imports_for(body))), body]

@@ -27,7 +27,11 @@ NBGRADER = {
 
 def build_notebook(lesson: Lesson, language: str, kind: str) -> nbformat.NotebookNode:
     """The notebook without outputs. Cell id, grade id and key are one and the same name."""
-    code = {cell.key: _code(cell, lesson, kind) for cell in lesson.cells if cell.kind == "code"}
+    code, known = {}, {"torch", "math"}
+    for cell in lesson.cells:
+        if cell.kind == "code":
+            known |= {cell.exercise or cell.given} - {None}
+            code[cell.key] = _code(cell, lesson, kind, known)
     cells = [_markdown("header", _header(lesson, language, kind)), _setup(language, "\n".join(code.values()))]
     for cell in lesson.cells:
         if cell.lang not in (None, language) or cell.only not in (None, kind):
@@ -47,12 +51,12 @@ def build_notebook(lesson: Lesson, language: str, kind: str) -> nbformat.Noteboo
     return notebook
 
 
-def _code(cell: Cell, lesson: Lesson, kind: str) -> str:
+def _code(cell: Cell, lesson: Lesson, kind: str, known: set[str]) -> str:
     if cell.role == "exercise":
-        source = exercise_source(cell.key, cell.exercise, lesson.algorithm)
+        source = exercise_source(cell.key, cell.exercise, lesson.algorithm, known)
         return stub(source) if kind == "learner" else source
     if cell.role == "given":
-        return given_source(cell.key, cell.given, [lesson.algorithm, *lesson.earlier_algorithms])
+        return given_source(cell.key, cell.given, [lesson.algorithm, *lesson.earlier_algorithms], known)
     if cell.role == "check":
         return check_source(cell.key, cell.check, lesson.checks, lesson.spec, with_hidden=kind == "source")
     return cell.source

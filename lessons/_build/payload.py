@@ -1,9 +1,9 @@
 """The copy of the package that a notebook carries: a zip of what that notebook imports, with a font of the hanzi it draws."""
 
+import ast
 import base64
 import hashlib
 import io
-import re
 import zipfile
 from pathlib import Path
 
@@ -18,7 +18,8 @@ FONT = "advantagelab/fonts/AdvantageLabSansSC.otf"
 
 def payload_files(notebook_code: str, package: Path = ROOT / "advantagelab") -> dict[str, bytes]:
     """Path in the zip → content, for a notebook with this code."""
-    wanted = [*ALWAYS, *(part for part in ON_DEMAND if re.search(rf"\b{part.removesuffix('.py')}\b", notebook_code))]
+    imported = _imported(notebook_code)
+    wanted = [*ALWAYS, *(part for part in ON_DEMAND if part.removesuffix(".py") in imported)]
     files = {}
     for part in wanted:
         path = package / part
@@ -28,6 +29,17 @@ def payload_files(notebook_code: str, package: Path = ROOT / "advantagelab") -> 
     files[FONT] = subset_for({character for character in drawn if character.isprintable()})
     files["advantagelab/fonts/OFL.txt"] = (package / "fonts" / "OFL.txt").read_bytes()
     return files
+
+
+def _imported(code: str) -> set[str]:
+    """The parts of advantagelab that the code imports."""
+    names = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return {name.split(".")[1] for name in names if name.startswith("advantagelab.")}
 
 
 def pack(files: dict[str, bytes]) -> tuple[str, str]:

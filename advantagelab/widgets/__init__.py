@@ -1,5 +1,8 @@
 """Pictures and panels of the lessons. | 各课的图与交互面板。"""
 
 from .baselines import baselines
+from .clip import clip_region
+from .flow import rloo_flow
+from .variance import baseline_variance
 
-__all__ = ["baselines"]
+__all__ = ["baseline_variance", "baselines", "clip_region", "rloo_flow"]

@@ -5,14 +5,22 @@ from typing import Any, NamedTuple
 import ipywidgets as W
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from ..fonts import plot_text
 from ..language import text
 from .panel import Panel, Picture, Words, checkbox, is_static, question, slider
 from .style import BLACK, BLUE, GRAY, ORANGE, number
 
-SIZE = (7.4, 3.3)
+SIZE = (7.4, 3.5)
 REWARDS = (1.0, 0.0, 0.0, 0.0)
+
+REWARD = {"marker": "o", "markersize": 8, "color": BLACK}
+GROUP_MEAN = {"color": ORANGE, "linestyle": "--", "linewidth": 2}
+LEAVE_ONE_OUT_BAR = {"color": BLUE}
+GROUP_MEAN_BAR = {"facecolor": "white", "edgecolor": ORANGE, "hatch": "////"}
+BELOW = {"loc": "upper left", "bbox_to_anchor": (-0.02, -0.1), "borderpad": 0, "columnspacing": 1.2}
 
 
 class Baselines(NamedTuple):
@@ -34,47 +42,44 @@ def group_baselines(rewards: np.ndarray) -> Baselines:
     return Baselines(group_mean, leave_one_out, np.nan_to_num(rewards - group_mean), np.nan_to_num(rewards - leave_one_out))
 
 
-def draw_group(figure: Figure, rewards: np.ndarray, numbers: Baselines) -> None:
-    places = np.arange(1, len(rewards) + 1)
-    left = figure.add_axes((0.075, 0.25, 0.38, 0.64))
-    right = figure.add_axes((0.555, 0.25, 0.435, 0.64))
-
-    left.set(title=plot_text("Rewards and baselines", "奖励与基线"), xlim=(0.4, len(rewards) + 0.6), ylim=(-1.35, 2.35))
-    if not np.isnan(numbers.group_mean):
-        left.axhline(numbers.group_mean, color=ORANGE, linestyle="--", linewidth=2)
-    left.hlines(numbers.leave_one_out, places - 0.32, places + 0.32, color=BLUE, linewidth=3.5)
-    left.plot(places, rewards, linestyle="", marker="o", markersize=8, color=BLACK, zorder=3)
-    for place, reward, baseline in zip(places, rewards, numbers.leave_one_out, strict=True):
-        if np.isnan(reward):
-            left.text(place, 0.5, plot_text("missing", "缺失"), rotation=90, ha="center", va="center", color=GRAY)
-        elif abs(reward - baseline) > 0.2:
-            left.annotate("", (place, reward), (place, baseline), arrowprops={"arrowstyle": "-|>", "color": BLUE, "shrinkA": 0, "shrinkB": 4})
-
-    right.set(title=plot_text("Advantage = reward − baseline", "优势 = 奖励 − 基线"), xlim=(0.4, len(rewards) + 0.6), ylim=(-3.9, 3.9))
-    right.axhline(0, color=GRAY, linewidth=0.8)
-    right.bar(places - 0.21, numbers.leave_one_out_advantages, 0.38, color=BLUE)
-    right.bar(places + 0.21, numbers.group_mean_advantages, 0.38, color="white", edgecolor=ORANGE, hatch="////")
-    for offset, advantages in ((-0.22, numbers.leave_one_out_advantages), (0.22, numbers.group_mean_advantages)):
-        for place, advantage in zip(places + offset, advantages, strict=True):
-            above = advantage >= 0
-            label = number(advantage, sign=True)
-            right.text(place, advantage + (0.12 if above else -0.12), label, ha="center", va="bottom" if above else "top", fontsize=9)
-
+def frame_group(figure: Figure) -> None:
+    left, right = figure.add_axes((0.105, 0.235, 0.4, 0.66)), figure.add_axes((0.565, 0.235, 0.42, 0.66))
     for axes in (left, right):
-        axes.set_xticks(places)
-        axes.set_xlabel(plot_text("completion", "回答"))
-    left.set_ylabel(plot_text("reward", "奖励"))
-    handles = [
-        left.plot([], [], linestyle="", marker="o", markersize=8, color=BLACK)[0],
-        left.plot([], [], color=BLUE, linewidth=3.5)[0],
-        left.plot([], [], color=ORANGE, linestyle="--", linewidth=2)[0],
-    ]
-    labels = [
-        plot_text("reward", "奖励"),
-        plot_text("leave-one-out baseline", "留一基线"),
-        plot_text("group mean (includes the completion's own reward)", "组均值（含自身奖励）"),
-    ]
-    figure.legend(handles, labels, loc="lower center", ncol=3)
+        axes.set(ylim=(len(REWARDS) + 0.5, 0.5), yticks=range(1, len(REWARDS) + 1))
+        axes.tick_params(axis="y", length=0)
+    left.set(title=plot_text("Rewards and baselines", "奖励与基线"), xlim=(-1.2, 2.2), xticks=range(-1, 3))
+    left.set_yticks(range(1, len(REWARDS) + 1), [plot_text(f"compl. {i}", f"回答 {i}") for i in range(1, len(REWARDS) + 1)])
+    right.set(title=plot_text("Advantage = reward − baseline", "优势 = 奖励 − 基线"), xlim=(-4.1, 4.1), xticks=range(-3, 4))
+    right.axvline(0, color=GRAY, linewidth=0.8)
+    reward = Line2D([], [], linestyle="", **REWARD)
+    own, mean = Line2D([], [], color=BLUE, linewidth=3), Line2D([], [], **GROUP_MEAN)
+    leave_one_out, group_mean = plot_text("leave-one-out baseline", "留一基线"), plot_text("group mean", "组均值")
+    left.legend([reward, own, mean], [plot_text("reward", "奖励"), leave_one_out, group_mean], ncol=2, **BELOW)
+    bars = [Patch(**LEAVE_ONE_OUT_BAR), Patch(**GROUP_MEAN_BAR)]
+    right.legend(bars, [plot_text("leave-one-out", "留一"), plot_text("group mean, own reward included", "组均值，含自身奖励")], ncol=1, **BELOW)
+
+
+def draw_group(figure: Figure, rewards: np.ndarray, numbers: Baselines) -> None:
+    left, right = figure.axes
+    rows = np.arange(1, len(rewards) + 1)
+    left.plot([numbers.group_mean] * 2, [0.5, len(rewards) + 0.5], **GROUP_MEAN)
+    left.vlines(numbers.leave_one_out, rows - 0.3, rows + 0.3, color=BLUE, linewidth=3)
+    left.plot(rewards, rows, linestyle="", zorder=3, **REWARD)
+    for row, reward, baseline in zip(rows, rewards, numbers.leave_one_out, strict=True):
+        if np.isnan(reward):
+            left.text(0.5, row, plot_text("missing", "缺失"), ha="center", va="center", color=GRAY, backgroundcolor="white")
+        elif abs(reward - baseline) > 0.2:  # a shorter arrow is all head
+            arrow = {"arrowstyle": "-|>", "color": BLUE, "shrinkA": 0, "shrinkB": 4}
+            left.annotate("", (reward, row), (baseline, row), arrowprops=arrow)
+    for offset, advantages, bar in (
+        (-0.2, numbers.leave_one_out_advantages, LEAVE_ONE_OUT_BAR),
+        (0.2, numbers.group_mean_advantages, GROUP_MEAN_BAR),
+    ):
+        right.barh(rows + offset, advantages, 0.36, **bar)
+        for row, advantage in zip(rows + offset, advantages, strict=True):
+            side = 1 if advantage >= 0 else -1
+            label = number(advantage, sign=True)
+            right.text(advantage + 0.1 * side, row, label, ha="left" if side > 0 else "right", va="center_baseline", fontsize=9)
 
 
 def describe_group(rewards: np.ndarray, numbers: Baselines) -> Words:
@@ -132,7 +137,7 @@ def baselines() -> Picture:
     """Rewards of one group by slider, any of them missing. | 拖动一组回答的奖励，任何一个都可以缺失。"""
     start = {f"reward_{i}": reward for i, reward in enumerate(REWARDS, 1)} | {f"missing_{i}": False for i in range(1, len(REWARDS) + 1)}
     if is_static():
-        return Picture(SIZE, _draw, start)
+        return Picture(SIZE, frame_group, _draw, start)
     controls, rows = {}, []
     for i, reward in enumerate(REWARDS, 1):
         reward_slider = slider(text(f"Reward of completion {i}", f"回答 {i} 的奖励"), reward, -1, 2, 0.25)
@@ -146,4 +151,4 @@ def baselines() -> Picture:
             "只提高回答 3 的奖励：谁的基线会变？谁的优势会变？",
         )
     )
-    return Panel(SIZE, _draw, controls, [asked, *rows])
+    return Panel(SIZE, frame_group, _draw, controls, [asked, *rows])

@@ -8,8 +8,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import ipywidgets as W
+import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from PIL import Image  # matplotlib needs it too
 
 from .style import course_style
 
@@ -17,12 +20,13 @@ DPI = 100
 
 
 class Words(NamedTuple):
-    """What a drawing function returns, in the learner's language."""
+    """What a drawing says, in the learner's language."""
 
     alt: str  # the picture for who cannot see it, with its numbers
     caption: str  # one sentence on what happens, shown below the picture
 
 
+Frame = Callable[[Figure], None]
 Draw = Callable[[Figure, dict[str, Any]], Words]
 
 
@@ -32,22 +36,38 @@ def is_static() -> bool:
 
 
 class Picture:
-    """draw(figure, values) on one Figure that is kept: pyplot's would pile up, and a new one for each step leaks."""
+    """One Figure for good, because a new one for each step leaks: frame draws what stays, draw what moves with the values."""
 
-    def __init__(self, size: tuple[float, float], draw: Draw, values: dict[str, Any], dpi: int = DPI):
+    def __init__(self, size: tuple[float, float], frame: Frame, draw: Draw, values: dict[str, Any], dpi: int = DPI):
         self._draw = draw
         self.width = round(size[0] * DPI)
         with course_style():
             self.figure = Figure(figsize=size, dpi=dpi)
-        FigureCanvasAgg(self.figure)
+            self.canvas = FigureCanvasAgg(self.figure)
+            frame(self.figure)
+            self.canvas.draw()
+        # Axes, ticks and legends take most of the time of a redraw, and stay.
+        self._background = self.canvas.copy_from_bbox(self.figure.bbox)
+        self._fixed = set(self._artists())
         self.redraw(values)
 
+    def _artists(self) -> list[Artist]:
+        return [artist for part in (self.figure, *self.figure.axes) for artist in part.get_children()]
+
     def redraw(self, values: dict[str, Any]) -> None:
-        buffer = io.BytesIO()
+        for artist in self._artists():
+            if artist not in self._fixed:
+                artist.remove()
+        for axes in self.figure.axes:
+            axes.containers.clear()  # where bars stay on record after they are removed
         with course_style():
-            self.figure.clear()
             self.alt, self.caption = self._draw(self.figure, values)
-            self.figure.savefig(buffer, format="png", metadata={"Software": None})
+            moving = [artist for artist in self._artists() if artist not in self._fixed]
+            self.canvas.restore_region(self._background)
+            for artist in sorted(moving, key=Artist.get_zorder):
+                self.figure.draw_artist(artist)
+        buffer = io.BytesIO()
+        Image.fromarray(np.asarray(self.canvas.buffer_rgba())).convert("RGB").save(buffer, format="PNG")
         self.png = base64.b64encode(buffer.getvalue()).decode("ascii")
 
     @property
@@ -66,9 +86,9 @@ class Picture:
 class Panel(Picture):
     """controls: name → widget, whose values are what draw gets; layout: how they stand above the picture."""
 
-    def __init__(self, size: tuple[float, float], draw: Draw, controls: dict[str, W.Widget], layout: list[W.Widget]):
+    def __init__(self, size: tuple[float, float], frame: Frame, draw: Draw, controls: dict[str, W.Widget], layout: list[W.Widget]):
         self.controls = controls
-        super().__init__(size, draw, self.values())
+        super().__init__(size, frame, draw, self.values())
         self.picture = W.HTML(self.html)
         self.view = W.VBox([*layout, self.picture], layout=W.Layout(max_width="100%"))
         for control in controls.values():

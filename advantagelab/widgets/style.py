@@ -15,6 +15,7 @@ SETTINGS = {
     "font.size": 9.5,
     "axes.titlesize": 10,
     "axes.titlelocation": "left",
+    "axes.titley": 1.03,
     "axes.labelsize": 9.5,
     "xtick.labelsize": 9,
     "ytick.labelsize": 9,
@@ -38,5 +39,5 @@ def course_style() -> Iterator[None]:
 
 def number(value: float, digits: int = 2, sign: bool = False) -> str:
     """1.5 → "1.50"; a true minus sign, which is drawn wider and read aloud; no "−0.00"."""
-    value = round(value, digits) + 0.0
+    value = round(float(value), digits) + 0.0
     return f"{value:{'+' if sign and value else ''}.{digits}f}".replace("-", "−")

@@ -87,9 +87,10 @@ def _difference(got, expected) -> str | None:
     if wanted is None:
         return _difference_of_structures(got, expected)
     if not isinstance(got, torch.Tensor):
-        got_tensor = _as_tensor(got)
-        if got_tensor is None and isinstance(got, (list, tuple)) and isinstance(expected, (list, tuple)):
+        several = isinstance(got, (list, tuple)) and isinstance(expected, (list, tuple))
+        if several and any(isinstance(item, torch.Tensor) for item in got):
             return _difference_of_structures(got, expected)  # two tensors returned, two lists of numbers expected
+        got_tensor = _as_tensor(got)
         if isinstance(expected, torch.Tensor) or got_tensor is None:
             return "  (a tensor was expected | 应为张量)" if got is not None else "  (nothing was returned | 没有返回值)"
         got = got_tensor

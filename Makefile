@@ -1,0 +1,46 @@
+# make lab    set up and open JupyterLab on the course        make test   set up and run the tests
+# Variables: PYTHON (3.11 to 3.13), ENV (base-cpu or pt-cpu, for make env), ONLY (one benchmark, for make bench).
+PYTHON ?= python3
+ENV ?= base-cpu
+ONLY ?=
+RUN = .venv/bin/python
+export OMP_NUM_THREADS ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help env lab test test-all bench notebooks grade-demo conformance locks dev
+
+help:
+	@sed -n '1,2s/^# //p' Makefile
+	@echo "also: env · test-all · bench · notebooks · grade-demo · conformance · locks (README says what each does)"
+
+env:
+	@$(PYTHON) environments/install.py $(ENV)
+
+# Learners work on copies in my-work/, which nothing overwrites: an answer is never lost to a rebuild or a git pull.
+lab: env
+	@$(PYTHON) environments/open_lab.py
+
+dev:
+	@$(PYTHON) environments/install.py dev
+
+test: dev
+	@$(PYTHON) environments/install.py colab-like .venv-colab
+	$(RUN) -m pytest
+
+# The tests, and what takes longer: the demo class graded by nbgrader.
+test-all: test grade-demo
+
+bench: dev
+	$(RUN) -m tests.bench $(ONLY)
+
+notebooks: dev
+	$(RUN) -m lessons build --run
+
+grade-demo: dev
+	$(RUN) -m autograder demo
+
+conformance: dev
+	$(RUN) -m pytest tests/test_conformance.py
+
+locks:
+	$(PYTHON) environments/lock.py

@@ -1,0 +1,38 @@
+"""Resolve every environment anew and write its lock: python environments/lock.py
+
+pt-cpu is resolved on top of base-cpu and dev on top of pt-cpu, so that the three agree; colab-like stands alone.
+"""
+
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+from install import HERE, INCLUDES, install_torch, pip
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        for chain in (INCLUDES["dev"], INCLUDES["colab-like"]):
+            folder = Path(scratch) / chain[-1]
+            venv.create(folder, with_pip=True)
+            python = folder / "bin" / "python"
+            install_torch(python, HERE / f"{chain[0]}.txt")
+            constraints = []
+            for name in chain:
+                pip(python, "install", "-r", str(HERE / f"{name}.txt"), *constraints)
+                lock = HERE / f"{name}.lock.txt"
+                lock.write_text(freeze(python, name), encoding="utf-8")
+                constraints = ["-c", str(lock)]
+
+
+def freeze(python: Path, name: str) -> str:
+    listed = subprocess.run([python, "-m", "pip", "freeze", "--all"], capture_output=True, text=True, check=True).stdout
+    pins = [line.replace("+cpu", "") for line in listed.splitlines() if not line.startswith(("pip==", "-e")) and "==" in line]
+    version = ".".join(map(str, sys.version_info[:2]))
+    return f"# {name}: exact versions. Written by `python environments/lock.py` (Python {version}) from {name}.txt.\n" + "\n".join(pins) + "\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""What a test needs of the machine. Without it the test says "not run: REASON, install with COMMAND"; in CI that is a failure."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+COLAB_PYTHON = ROOT / ".venv-colab" / "bin" / "python"
+
+
+def not_run(reason: str, command: str) -> None:
+    """Skip with a reason, or fail where everything must run (REQUIRE_ALL=1, set by .ci/run)."""
+    words = f"not run: {reason}, install with {command}"
+    if os.environ.get("REQUIRE_ALL"):
+        pytest.fail(words, pytrace=False)
+    pytest.skip(words)
+
+
+def chromium() -> str:
+    """The path of Chromium, for tests in a real browser."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not found:
+        not_run("Chromium is missing", "`apt-get install chromium`")
+    return found
+
+
+def cjk_font() -> None:
+    """A system font with hanzi: the browser draws the notebook's Chinese prose with it."""
+    listed = subprocess.run(["fc-list", ":lang=zh", "family"], capture_output=True, text=True).stdout if shutil.which("fc-list") else ""
+    if not listed.strip():
+        not_run("no font with Chinese characters", "`apt-get install fontconfig fonts-noto-cjk`")
+
+
+def colab_python() -> Path:
+    """The interpreter of the Colab-like environment."""
+    if not COLAB_PYTHON.exists():
+        not_run("the Colab-like environment is missing", "`python environments/install.py colab-like .venv-colab`")
+    return COLAB_PYTHON

@@ -143,21 +143,22 @@ def check_shape_rloo_rewards_leaves_padding_out(answers):
     for old_junk, reference_junk in ((-1.0, -9.0), (-math.inf, -math.inf), (math.nan, 1e6)):
         old = torch.full((2, 3), -1.0).masked_fill(~mask, old_junk)
         reference = torch.full((2, 3), -1.5).masked_fill(~mask, reference_junk)
-        got = answers.shape_rloo_rewards(torch.tensor([2.0, 2.0]), old, reference, mask, beta=1.0)
-        expect_close(got, ([1.0, 1.5], [1.0, 0.5]), message(  # 0.5 for each valid token
+        _, sequence_kl = answers.shape_rloo_rewards(torch.tensor([2.0, 2.0]), old, reference, mask, beta=1.0)
+        expect_close(sequence_kl, torch.tensor([1.0, 0.5]), message(  # 0.5 for each valid token
             en="Padding reached the KL term: only positions inside the mask count, wherever they stand, and neither 0 · inf "
                "nor inf - inf is 0.",
             zh="填充混入了 KL 项：只有掩码之内的位置计入，不论它们在哪里；0 · inf 与 inf - inf 都不等于 0。"))
 
 
 def check_shape_rloo_rewards_beta_scales_only_the_penalty(answers):
-    inputs = torch.tensor([3.0]), torch.tensor([[-1.0]]), torch.tensor([[-1.5]]), torch.tensor([[True]])
+    old, reference, mask = torch.tensor([[-1.0]]), torch.tensor([[-1.5]]), torch.tensor([[True]])
     for beta, shaped in ((0.0, 3.0), (0.5, 2.75), (2.0, 2.0)):
-        expect_close(answers.shape_rloo_rewards(*inputs, beta=beta), ([shaped], [0.5]), message(
+        got = answers.shape_rloo_rewards(torch.tensor([3.0]), old, reference, mask, beta=beta)
+        expect_close(got, ([shaped], [0.5]), message(
             en="beta scales the penalty and nothing else: with beta = 0 the reward stays as it is, and the KL is returned "
                "without beta.",
             zh="beta 只缩放惩罚：beta = 0 时奖励保持原样，返回的 KL 不含 beta。"))
-    expect_close(answers.shape_rloo_rewards(*inputs)[0], [3.0], message(
+    expect_close(answers.shape_rloo_rewards(torch.tensor([3.0]), old, reference, mask), ([3.0], [0.5]), message(
         en="beta was left out and a penalty was taken all the same: its default in this course is 0.",
         zh="没有给出 beta，却仍然扣了惩罚：本课程中它的默认值是 0。"))
 
@@ -263,9 +264,9 @@ def check_leave_one_out_advantages_keeps_the_scale(answers):
     small = answers.leave_one_out_advantages(rewards, group_ids)
     large = answers.leave_one_out_advantages(10 * rewards, group_ids)
     expect_close(large, 10 * small, message(
-        en="Rewards ten times as large must give advantages ten times as large: RLOO divides by no standard deviation and clips "
-           "nothing; that is GRPO's habit.",
-        zh="奖励放大十倍，优势也应放大十倍：RLOO 不除以标准差，也不截断；那是 GRPO 的做法。"))
+        en="Rewards ten times as large must give advantages ten times as large: RLOO divides by no standard deviation; "
+           "GRPO does.",
+        zh="奖励放大十倍，优势也应放大十倍：RLOO 不除以标准差，除以标准差的是 GRPO。"))
 
 
 def check_leave_one_out_advantages_excludes_self(answers):
@@ -294,10 +295,10 @@ def check_leave_one_out_advantages_each_group_on_its_own(answers):
 
 
 def check_leave_one_out_advantages_groups_may_interleave(answers):
-    rewards, group_ids = torch.tensor([1.0, 5.0, 3.0, 8.0, 2.0, 9.0]), torch.tensor([42, -7, 42, -7, 42, 0])
+    rewards, group_ids = torch.tensor([1.0, 5.0, 3.0, 8.0, 2.0]), torch.tensor([42, -7, 42, -7, 42])
     got = answers.leave_one_out_advantages(rewards, group_ids)
-    # Group 42 holds 1, 3, 2; group -7 holds 5, 8; group 0 holds 9 alone.
-    expect_close(got, torch.tensor([-1.5, -3.0, 1.5, 3.0, 0.0, 0.0]), message(
+    # Group 42 holds 1, 3, 2; group -7 holds 5, 8.
+    expect_close(got, torch.tensor([-1.5, -3.0, 1.5, 3.0, 0.0]), message(
         en="Group ids may come in any order, be any integers, and have groups of unequal size: compare ids, do not cut the batch "
            "into blocks.",
         zh="组编号可以是任意整数，顺序任意，组大小可以不等：要比较编号，而不是把整批切成等长的块。"))
@@ -476,6 +477,8 @@ def check_rloo_policy_loss_bounds_belong_to_the_range(answers):
     new = (old + torch.tensor([0.25, 0.25, -0.25, -0.25])).requires_grad_()
     advantages = torch.tensor([1.0, -1.0, 1.0, -1.0], dtype=torch.float64)
     _, ratios = answers.rloo_policy_loss(new, old, advantages)
+    expect_close(ratios, torch.tensor([1.284025, 1.284025, 0.778801, 0.778801]), message(
+        en="exp(0.25) and exp(-0.25) are the ratios here.", zh="这里的比率应为 exp(0.25) 与 exp(-0.25)。"))
     # Now the bounds themselves are put exactly on the ratios.
     losses, _ = answers.rloo_policy_loss(new, old, advantages, 1.0 - float(ratios[2]), float(ratios[0]) - 1.0)
     expect_close(gradient(losses, new) != 0, torch.ones(4, dtype=torch.bool), message(

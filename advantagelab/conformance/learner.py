@@ -26,10 +26,12 @@ class LearnerFunctions:
         try:
             result = function(*(value.clone() for value in inputs), **options)
         except (Exception, SystemExit) as error:
-            if isinstance(error, NotImplementedError) and str(error).startswith("TODO"):
-                raise NotWritten(f"`{name}` is still open: {one_line(error)} | `{name}` 尚未完成") from error
-            said = f"{type(error).__name__}: {one_line(error)}"
-            raise LearnerFault(f"`{name}` raised {said} | `{name}` 抛出了 {type(error).__name__}") from error
+            # What the course's own functions raise is bilingual: "English | 中文".
+            en, _, zh = one_line(error).partition(" | ")
+            if isinstance(error, NotImplementedError) and en.startswith("TODO"):
+                raise NotWritten(f"`{name}` is still open: {en} | `{name}` 尚未完成：{zh or en}") from error
+            kind = type(error).__name__
+            raise LearnerFault(f"`{name}` raised {kind}: {en} | `{name}` 抛出了 {kind}：{zh or en}") from error
         finally:
             torch.set_default_dtype(dtype)
             torch.set_grad_enabled(grad)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 PASSED, FAILED, SKIPPED, INCOMPATIBLE = "passed", "failed", "skipped", "incompatible"
+CHINESE = {PASSED: "通过", FAILED: "未通过", SKIPPED: "已跳过", INCOMPATIBLE: "版本不兼容"}
 
 
 @dataclass(repr=False)
@@ -28,12 +29,12 @@ class Report:
     def __repr__(self) -> str:
         n = len(self.checks)
         lines = [
-            f"{self.title}: {self.status}",
+            f"{self.title}: {self.status} | {CHINESE[self.status]}",
             f"  reason    | 原因    {self.reason}",
             f"  versions  | 版本    {', '.join(f'{package} {version}' for package, version in self.versions.items())}",
             f"  framework | 框架    {self.framework_path}",
             f"  checks    | 核对    {self.passed} of {n} passed | 共 {n} 项，通过 {self.passed} 项",
         ]
         for name, result in self.checks.items():
-            lines.append(f"    ✓ {name}" if result == PASSED else f"    ✗ {name}  {result}")
+            lines.append(f"    ✓ {name}" if result == PASSED else f"    ✗ {name}\n        {result}")
         return "\n".join(lines)

@@ -37,7 +37,8 @@ def run(title: str, framework_path: str, namespace: dict, plain_calls: list[tupl
         report.status, report.reason = stop.args
     except (Exception, SystemExit) as error:
         said = f"trl {report.versions.get('trl')}: {type(error).__name__}: {one_line(error)}"
-        report.status, report.reason = INCOMPATIBLE, f"TRL answers in another way than it did: {said} | TRL 的行为与以往不同"
+        report.status = INCOMPATIBLE
+        report.reason = f"this TRL does not work as tested: {said} | 此 TRL 的行为与测试时不同：{said}"
     return report
 
 
@@ -79,9 +80,10 @@ def _conclusion(report: Report) -> tuple[str, str]:
     n, trl = len(report.checks), f"trl {report.versions['trl']}"
     if n == 0:
         return INCOMPATIBLE, f"{trl}: no check was run | {trl}：没有运行任何核对"
-    differing = ", ".join(name for name, result in report.checks.items() if result != PASSED)
+    differing = [name for name, result in report.checks.items() if result != PASSED]
     if differing:
-        return FAILED, f"{trl} does something else in: {differing} | 与 {trl} 不一致：{differing}"
+        return FAILED, (f"{len(differing)} of {n} checks differ from {trl}, first {differing[0]} | "
+                        f"{n} 项核对中有 {len(differing)} 项与 {trl} 不一致，首先是 {differing[0]}")
     return PASSED, f"your functions do what {trl} does | 你的函数与 {trl} 一致"
 
 

@@ -174,7 +174,7 @@ def _broken_markdown(text: str, masked: Masked, parts: Parts) -> list[str]:
         if "|" in formula:
             found.append(f"| in a formula inside a table ends the cell in some viewers; write \\lvert, \\mid or \\Vert: {formula}")
     if parts.empty_items:
-        found.append(f"{parts.empty_items} empty list item: a number and a point alone, such as the answer in '2. 0.', open a list of their own")
+        found.append(f"{parts.empty_items} empty list item: a number and a point alone open a list, such as the answer in '2. 0.'")
     for row in parts.ragged_rows:
         found.append(f"table row with more or fewer cells than its header (a | inside code is written \\|): {row.strip()!r}")
     for words in parts.words:

@@ -1,6 +1,9 @@
 """From lessons/ to notebooks/ and solutions/: write them, or say what differs."""
 
+import base64
+import hashlib
 import re
+from itertools import zip_longest
 from pathlib import Path
 
 import nbformat
@@ -32,7 +35,7 @@ def build(course: Course, output: Path = ROOT, run: bool = False) -> list[Path]:
                 solution_file.parent.mkdir(parents=True, exist_ok=True)
                 solution = run_notebook(solution, solution_file.parent)
             elif solution_file.exists():
-                _take_outputs(solution, nbformat.read(solution_file, 4))
+                _take_outputs(solution, _read(solution_file))
             learner = build_notebook(lesson, language, "learner")
             _take_pictures(learner, solution, lesson)
             for file, notebook in ((solution_file, solution), (learner_file, learner)):
@@ -53,13 +56,18 @@ def check(course: Course, output: Path = ROOT) -> list[Path]:
                 file = _file(output, kind, language, lesson)
                 if not file.exists():
                     raise Refused(file, "not built: run `python -m lessons build`")
-                built, expected = nbformat.read(file, 4), build_notebook(lesson, language, kind)
+                built, expected = _read(file), build_notebook(lesson, language, kind)
                 _check_payload_size(expected, file, entry.number)
                 _check_same(file, built, expected)
                 if kind == "solution":
-                    faults = output_faults(built, lesson)
-                    if faults:
+                    solution = built
+                    if faults := output_faults(built, lesson):
                         raise Refused(file, f"{'; '.join(faults)}. Run `make notebooks`")
+                else:
+                    _take_pictures(expected, solution, lesson)
+                    for mine, theirs in zip(expected.cells, built.cells):
+                        if mine.get("outputs") != theirs.get("outputs"):
+                            raise Refused(file, "its outputs are not the solved notebook's pictures. Run `make notebooks`", key=mine.id)
                 checked.append(file)
     expected_files = set(checked)
     for folder in FOLDERS.values():
@@ -73,6 +81,13 @@ def _file(output: Path, kind: str, language: str, lesson: Lesson) -> Path:
     return output / FOLDERS[kind] / language / f"{lesson.entry.notebook}.ipynb"
 
 
+def _read(file: Path) -> nbformat.NotebookNode:
+    try:
+        return nbformat.read(file, 4)
+    except Exception as error:  # whatever the damage brings about
+        raise Refused(file, f"not a notebook, delete it and build again: {error}") from error
+
+
 def _text(notebook: nbformat.NotebookNode) -> str:
     return nbformat.writes(notebook, indent=1, ensure_ascii=False) + "\n"
 
@@ -84,12 +99,12 @@ def _check_same(file: Path, built: nbformat.NotebookNode, expected: nbformat.Not
         odd = [key for key in theirs if key not in ours] + [key for key in ours if key not in theirs]
         raise Refused(file, f"its cells are not those of the source ({', '.join(map(str, odd)) or 'another order'}); {hint}")
     for mine, theirs in zip(expected.cells, built.cells):
-        for part in ("cell_type", "metadata"):
-            if mine[part] != theirs[part]:
-                raise Refused(file, f"{part} differs: {theirs[part]} instead of {mine[part]}; {hint}", key=mine.id)
+        for part in sorted((mine.keys() | theirs.keys()) - {"source", "outputs", "execution_count"}):
+            if mine.get(part) != theirs.get(part):
+                raise Refused(file, f"{part} differs: {theirs.get(part)} instead of {mine.get(part)}; {hint}", key=mine.id)
         if _comparable(mine.source) != _comparable(theirs.source):
-            line = next((number for number, pair in enumerate(zip(mine.source.splitlines(), theirs.source.splitlines()), 1)
-                         if pair[0] != pair[1]), "the last")
+            lines = zip_longest(mine.source.split("\n"), theirs.source.split("\n"))
+            line = next(number for number, (ours, other) in enumerate(lines, 1) if ours != other)
             raise Refused(file, f"its text differs from the source at line {line} of the cell; {hint}", key=mine.id)
     if built.metadata != expected.metadata:
         raise Refused(file, f"notebook metadata differs; {hint}")
@@ -101,6 +116,8 @@ def _comparable(source: str):
     if not match:
         return source
     try:
+        if hashlib.sha256(base64.b85decode(match[2])).hexdigest() != match[1]:
+            return source
         return source.replace(match[1], "").replace(match[2], ""), unpack(match[2])
     except Exception:  # whatever the damage, it differs
         return source

@@ -70,17 +70,16 @@ def exercise_source(key: str, function: str, algorithm: Module, known: set[str])
     """
     source = algorithm.function(function)
     algorithm.check_names(source, known, key, function)
-    found = regions(source, str(algorithm.file))
-    if len(found) != 1:
-        raise Refused(algorithm.file, f"{function} holds {len(found)} TODO regions; an exercise has one", key=key)
-    return f"# [{key}] Your code goes where TODO {found[0].number} stands. | 在 TODO {found[0].number} 处写你的代码。\n{source}"
+    number = regions(source)[0].number
+    return f"# [{key}] Your code goes where TODO {number} stands. | 在 TODO {number} 处写你的代码。\n{source}"
 
 
 def given_source(key: str, function: str, algorithms: list[Module], known: set[str]) -> str:
     """A function of this or an earlier lesson, solved, without the marks of an exercise."""
     owners = [module for module in algorithms if function in module.functions]
     if len(owners) != 1:
-        raise Refused(algorithms[0].file.parent, f"{len(owners)} files define the given function {function}", key=key)
+        files = ", ".join(module.file.name for module in owners) or "none"
+        raise Refused(algorithms[0].file, f"one file of this or an earlier lesson defines the given {function}, but here: {files}", key=key)
     source = owners[0].function(function)
     owners[0].check_names(source, known, key, function)
     lines = source.splitlines()

@@ -6,6 +6,7 @@ from pathlib import Path
 from .code_cells import Module
 from .course import Course, LessonEntry
 from .refusal import Refused
+from .regions import regions
 from .source import Cell, read_cells
 
 
@@ -39,5 +40,16 @@ def read_lesson(course: Course, name: str) -> Lesson:
     position = course.lessons.index(entry)
     earlier = [Module(file) for other in course.lessons[:position]
                if (file := course.algorithms_folder / f"{other.name}.py").exists()]
-    return Lesson(course, entry, cells, Module(course.algorithms_folder / f"{name}.py"), earlier,
-                  Module(folder / "checks.py"), Module(folder / "spec.py"))
+    lesson = Lesson(course, entry, cells, Module(course.algorithms_folder / f"{name}.py"), earlier,
+                    Module(folder / "checks.py"), Module(folder / "spec.py"))
+    _check_regions(lesson)
+    return lesson
+
+
+def _check_regions(lesson: Lesson) -> None:
+    """TODO 1, 2, … are the lesson's exercises, in their order, a region in each function."""
+    found = sorted((region.number, region.function) for region in regions(lesson.algorithm.text, lesson.algorithm.file))
+    wanted = list(enumerate(lesson.functions, 1))
+    if found != wanted:
+        here, there = (", ".join(f"TODO {number} in {function}" for number, function in pairs) for pairs in (found, wanted))
+        raise Refused(lesson.algorithm.file, f"the regions are {here}; the lesson's exercises need {there}")

@@ -3,9 +3,10 @@
 import ast
 import io
 import tokenize
+from pathlib import Path
 
 from .code_cells import Module
-from .glossary import Glossary, read_glossary
+from .glossary import Glossary, GlossaryError, read_glossary
 from .lesson import Lesson
 from .prose import bilingual_line_faults, differences, faults
 from .refusal import Refused
@@ -13,31 +14,40 @@ from .refusal import Refused
 
 def check_words(lesson: Lesson) -> None:
     """Refuse prose, messages, comments or hints whose languages differ, naming file, line and key."""
-    glossary = read_glossary(lesson.course.lessons_folder / "glossary.md")
+    glossary = _glossary(lesson.course.lessons_folder / "glossary.md")
     cells = [cell for cell in lesson.cells if cell.lang]
     for english, chinese in zip(cells[::2], cells[1::2]):
         for cell in (english, chinese):
-            for fault in faults(cell.source, cell.lang):
-                raise cell.refuse(fault)
-        for difference in [*differences(english.source, chinese.source), *glossary.differences(english.source, chinese.source)]:
-            raise chinese.refuse(difference)
+            if found := faults(cell.source, cell.lang):
+                raise cell.refuse("; ".join(found))
+        if found := [*differences(english.source, chinese.source), *glossary.differences(english.source, chinese.source)]:
+            raise chinese.refuse("; ".join(found))
     for cell in lesson.cells:
         for english, chinese in cell.hint or []:
-            for fault in _pair_faults(english, chinese, glossary):
-                raise cell.refuse(f"hint: {fault}")
+            if found := [*_pair_faults(english, chinese), *glossary.differences(english, chinese)]:
+                raise cell.refuse(f"hint: {'; '.join(found)}")
         if cell.role == "question":
-            for fault in bilingual_line_faults(cell.source.strip()):
-                raise cell.refuse(fault)
+            if found := bilingual_line_faults(cell.source.strip()):
+                raise cell.refuse("; ".join(found))
         if cell.kind == "code" and cell.source:
             for line, words in _bilingual_comments(cell.source):
-                for fault in bilingual_line_faults(words):
-                    raise cell.refuse(f"line {line} of the cell: {fault}")
+                if found := bilingual_line_faults(words):
+                    raise cell.refuse(f"line {line} of the cell: {'; '.join(found)}")
     for module in (lesson.algorithm, lesson.checks):
         _check_module(module, glossary)
 
 
-def _pair_faults(english: str, chinese: str, glossary: Glossary) -> list[str]:
-    return [*faults(english, "en"), *faults(chinese, "zh"), *differences(english, chinese), *glossary.differences(english, chinese)]
+def _glossary(file: Path) -> Glossary:
+    try:
+        return read_glossary(file)
+    except FileNotFoundError:
+        raise Refused(file, "this file is missing") from None
+    except GlossaryError as error:
+        raise Refused(file, str(error).removeprefix(str(file)).lstrip(":, ")) from error
+
+
+def _pair_faults(english: str, chinese: str) -> list[str]:
+    return [*faults(english, "en"), *faults(chinese, "zh"), *differences(english, chinese)]
 
 
 def _check_module(module: Module, glossary: Glossary) -> None:
@@ -46,11 +56,11 @@ def _check_module(module: Module, glossary: Glossary) -> None:
             words = {keyword.arg: keyword.value.value for keyword in node.keywords if isinstance(keyword.value, ast.Constant)}
             if words.keys() != {"en", "zh"}:
                 raise Refused(module.file, "message(en=…, zh=…) takes two plain strings", node.lineno)
-            for fault in _pair_faults(words["en"], words["zh"], glossary):
-                raise Refused(module.file, fault, node.lineno)
+            if found := [*_pair_faults(words["en"], words["zh"]), *glossary.message_differences(words["en"], words["zh"])]:
+                raise Refused(module.file, "; ".join(found), node.lineno)
     for line, words in _bilingual_comments(module.text):
-        for fault in bilingual_line_faults(words):
-            raise Refused(module.file, fault, line)
+        if found := bilingual_line_faults(words):
+            raise Refused(module.file, "; ".join(found), line)
 
 
 def _bilingual_comments(source: str) -> list[tuple[int, str]]:

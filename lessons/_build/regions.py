@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .refusal import Refused
 
-BEGIN = re.compile(r"^(\s*)### BEGIN SOLUTION TODO (\d+): (\S.*\S)\s*$")
+BEGIN = re.compile(r"^(\s*)### BEGIN SOLUTION TODO (\d+): (\S.* \| .*\S)\s*$")
 END = re.compile(r"^\s*### END SOLUTION\s*$")
 
 

@@ -11,6 +11,7 @@ from .refusal import Refused
 
 KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 ROLES = ("exercise", "given", "check", "question", "widget")
+KEYS_OF_BUILT_CELLS = ("header", "setup")
 VOCABULARY = {"key", "lang", *ROLES, "points", "demo", "only", "hint", "tags"}
 FENCES_OF_PROSE = {"text", "bash", "powershell"}
 
@@ -39,11 +40,13 @@ class Cell:
 
 def read_cells(file: Path) -> list[Cell]:
     """The cells of a lesson.md, each one valid by itself and in its place."""
+    if not file.exists():
+        raise Refused(file, "this file is missing")
     text = file.read_text(encoding="utf-8")
     try:
         notebook = jupytext.reads(text, fmt="md:myst")
-    except Exception as error:  # jupytext and the YAML reader raise classes of their own
-        raise Refused(file, f"cell metadata cannot be read: {error}") from error
+    except Exception as error:  # jupytext, nbformat and the YAML reader raise classes of their own
+        raise Refused(file, f"cell metadata cannot be read: {' '.join(str(error).split())}") from error
     cells = []
     for raw in notebook.cells:
         metadata = dict(raw.metadata)
@@ -54,8 +57,7 @@ def read_cells(file: Path) -> list[Cell]:
         _check_body(cell)
     markers = len(re.findall(r"^ {0,3}\+\+\+", text, re.M)) + len(re.findall(r"^ {0,3}```+ *\{code-cell\}", text, re.M))
     if markers != len(cells):
-        raise Refused(file, f"{markers} cells are opened (`+++` or ```{{code-cell}}) but {len(cells)} are read: "
-                            "a cell is empty, or a `+++` stands inside a code cell")
+        raise Refused(file, f"{markers} cells are opened (`+++` or ```{{code-cell}}) but {len(cells)} are read: a cell is empty")
     _check_pairs(cells)
     _check_exercises(cells)
     return cells
@@ -84,6 +86,8 @@ def _check_metadata(cell: Cell) -> None:
                           f"{cell.source[:60]!r}")
     if not KEY.fullmatch(cell.key) or len(cell.key) > 60:
         raise cell.refuse("a key is lowercase words joined by hyphens, at most 60 characters")
+    if cell.key in KEYS_OF_BUILT_CELLS or cell.key.endswith("-hints"):
+        raise cell.refuse("the build makes a cell of this key itself")
     unknown = metadata.keys() - VOCABULARY
     if unknown:
         raise cell.refuse(f"unknown metadata {', '.join(sorted(unknown))}; the vocabulary is {', '.join(sorted(VOCABULARY))}")
@@ -126,12 +130,12 @@ def _check_body(cell: Cell) -> None:
         raise cell.refuse(f"the build fills {cell.role} cells: leave the body empty")
     if not filled_by_build and not cell.source.strip():
         raise cell.refuse("the cell is empty")
+    if re.search(r"^[\s>*\-\d.]*\+\+\+|\{ *\"key\" *:", cell.source, re.M):
+        raise cell.refuse("a `+++` line stands inside this cell: it is not at the start of a line, or the fence before it never closes")
     if cell.kind == "markdown":
         for fence in re.findall(r"^ {0,3}```+ *(.*)$", cell.source, re.M)[::2]:
             if fence.strip() not in FENCES_OF_PROSE:
                 raise cell.refuse(f"a code fence that is not a cell: ```{fence} (in prose only {', '.join(sorted(FENCES_OF_PROSE))})")
-        if re.search(r"^ {0,3}\+\+\+", cell.source, re.M):
-            raise cell.refuse("a `+++` is lost in prose")
 
 
 def _check_pairs(cells: list[Cell]) -> None:
@@ -162,6 +166,8 @@ def _check_exercises(cells: list[Cell]) -> None:
             raise cell.refuse(f"{cell.exercise} needs one exercise cell and one check cell")
         if cell.role == "check" and cell.check not in exercises:
             raise cell.refuse(f"{cell.check} has a check cell but no exercise cell")
+        if cell.role == "check" and not any(earlier.exercise == cell.check for earlier in cells[:cells.index(cell)]):
+            raise cell.refuse(f"the check cell of {cell.check} stands before its exercise cell")
         if cell.role == "exercise":
             clash = [name for name in exercises if name.startswith(f"{cell.exercise}_")]
             if clash:

@@ -1,0 +1,789 @@
+"""The build: what it refuses, each shown on a lesson that is good but for one edit; and what it makes of a good one."""
+
+import json
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import nbformat
+import pytest
+
+import lessons._build.build as builder
+import lessons._build.notebook as notebook_module
+from lessons.__main__ import main
+from lessons._build.course import ROOT, read_course
+from lessons._build.lesson import read_lesson
+from lessons._build.notebook import build_notebook
+from lessons._build.payload import payload_files, unpack
+from lessons._build.refusal import Refused
+
+COURSE = '''
+[course]
+title = ["A course", "一门课"]
+owner = ""
+repository = ""
+branch = "main"
+
+[[lesson]]
+name = "tiny"
+number = "04"
+code = "T-TINY"
+title = ["Tiny", "微型"]
+difficulty = ["Easy", "简单"]
+environment = ["BASE-CPU", "BASE-CPU"]
+audience = ["Tests", "测试"]
+tags = [["tiny"], ["微型"]]
+minutes = 5
+points = 6
+'''
+
+GLOSSARY = '''# Glossary | 术语表
+
+| English | 中文 | symbol / name in code | note | not \\| 不用 |
+|---|---|---|---|---|
+| baseline | 基线 | $b$ | | |
+| reward | 奖励 | $r_i$ | | 回馈 |
+'''
+
+ALGORITHM = '''"""Two functions, for the tests of the build."""
+
+import torch
+
+HALF = 0.5
+
+
+def require_rewards(rewards: torch.Tensor) -> None:
+    """Refuse an empty list of rewards. | 拒绝空的奖励列表。"""
+    if rewards.numel() == 0:
+        raise ValueError("rewards are empty | 奖励为空")
+
+
+def centered(rewards: torch.Tensor) -> torch.Tensor:
+    """Rewards minus their mean. | 奖励减去均值。"""
+    require_rewards(rewards)
+    # result = ???  # [N]: sums to 0 | 和为 0
+    ### BEGIN SOLUTION TODO 1: Center | 中心化
+    mean_of_all = rewards.mean()
+    result = rewards - mean_of_all
+    ### END SOLUTION
+    return result
+
+
+def halved(rewards: torch.Tensor) -> torch.Tensor:
+    """Half of each reward. | 每个奖励的一半。"""
+    # result = ???  # [N]: half | 一半
+    ### BEGIN SOLUTION TODO 2: Halve | 减半
+    result = rewards * 0.5
+    ### END SOLUTION
+    return result
+'''
+
+CHECKS = '''"""Checks of the tiny lesson."""
+
+import torch
+
+from advantagelab.checking import expect_close, message
+
+from . import spec
+
+
+def check_centered_by_hand(answers):
+    expect_close(answers.centered(torch.tensor([1.0, 3.0])), [-1.0, 1.0], message(
+        en="The baseline is the mean.", zh="基线是均值。"))
+
+
+def hidden_centered_random(answers, rng):
+    rewards = rng.rewards(5)
+    expect_close(answers.centered(rewards), spec.centered(rewards), message(en="Random rewards.", zh="随机奖励。"))
+
+
+def check_halved_by_hand(answers):
+    # two numbers | 两个数
+    expect_close(answers.halved(torch.tensor([1.0, 3.0])), [0.5, 1.5], message(en="Half of each.", zh="每个的一半。"))
+
+
+def hidden_halved_random(answers, rng):
+    rewards = rng.rewards(5)
+    expect_close(answers.halved(rewards), spec.halved(rewards), message(en="Random rewards.", zh="随机奖励。"))
+'''
+
+SPEC = '''"""The oracle."""
+
+import numpy as np
+
+
+def centered(rewards):
+    secret_oracle = np.asarray(rewards, dtype=np.float64)
+    return list(secret_oracle - secret_oracle.mean())
+
+
+def halved(rewards):
+    return [float(reward) / 2 for reward in rewards]
+'''
+
+LESSON = '''---
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+kernelspec: {display_name: Python 3 (ipykernel), language: python, name: python3}
+---
+
++++ {"key": "step-1", "lang": "en"}
+
+## Step 1: Center
+
+Subtract the baseline, as `rewards.mean()` gives it ([source](https://example.org/paper)):
+
+$$c_i = r_i - \\theta$$
+
+| reward | result |
+|---|---|
+| 1 | $-1$ |
+
++++ {"key": "step-1", "lang": "zh"}
+
+## 第 1 步：中心化
+
+减去基线，即 `rewards.mean()` 的结果（[出处](https://example.org/paper)）：
+
+$$c_i = r_i - \\theta$$
+
+| 奖励 | 结果 |
+|---|---|
+| 1 | $-1$ |
+
+```{code-cell}
+---
+key: picture
+widget: baselines
+---
+widgets.baselines()
+```
+
+```{code-cell}
+---
+key: require-rewards
+given: require_rewards
+---
+```
+
+```{code-cell}
+---
+key: centered
+exercise: centered
+hint:
+- ["Take the mean first.", "先求均值。"]
+- ["Then subtract it.", "再减去它。"]
+---
+```
+
+```{code-cell}
+---
+key: check-centered
+check: centered
+points: 2
+---
+```
+
++++ {"key": "why-centered", "lang": "en", "only": "solution"}
+
+**Why.** The mean is the baseline.
+
++++ {"key": "why-centered", "lang": "zh", "only": "solution"}
+
+**依据。** 均值就是基线。
+
+```{code-cell}
+---
+key: halved
+exercise: halved
+---
+```
+
+```{code-cell}
+---
+key: check-halved
+check: halved
+points: 3
+---
+```
+
+```{code-cell}
+---
+key: use-it
+demo: true
+tags: [use]
+---
+# both together | 合在一起
+print(halved(centered(torch.tensor([1.0, 3.0]))))
+```
+
++++ {"key": "written", "question": "written", "points": 1}
+
+*Write your answer here | 在此作答*
+
++++ {"key": "stop-here", "lang": "en", "only": "learner"}
+
+Compare with the [solved notebook]({{solution}}).
+
++++ {"key": "stop-here", "lang": "zh", "only": "learner"}
+
+对照[参考答案 notebook]({{solution}})。
+'''
+
+FILES = {
+    "lessons/course.toml": COURSE,
+    "lessons/glossary.md": GLOSSARY,
+    "lessons/tiny/lesson.md": LESSON,
+    "lessons/tiny/checks.py": CHECKS,
+    "lessons/tiny/spec.py": SPEC,
+    "algorithms/tiny.py": ALGORITHM,
+}
+LESSON_MD, CHECKS_PY, ALGORITHM_PY = "lessons/tiny/lesson.md", "lessons/tiny/checks.py", "algorithms/tiny.py"
+COURSE_TOML, GLOSSARY_MD = "lessons/course.toml", "lessons/glossary.md"
+
+
+@pytest.fixture(autouse=True)
+def one_payload(monkeypatch):
+    """Cutting the font takes most of a build's time, and the tiny lesson always carries the same files."""
+    monkeypatch.setattr(notebook_module, "payload_files", lambda code: payload_of_the_tiny_lesson())
+
+
+@cache
+def payload_of_the_tiny_lesson():
+    return payload_files("")
+
+
+def write_course(folder):
+    """Write the good course into `folder`; gives the function that reads it."""
+    for name, text in FILES.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return lambda: read_course(folder / "lessons", folder / "algorithms")
+
+
+def edit(folder, name, *changes):
+    file = folder / name
+    text = file.read_text(encoding="utf-8")
+    for old, new in zip(changes[::2], changes[1::2]):
+        assert old in text, f"the good {name} does not hold {old!r}"
+        text = text.replace(old, new, 1)
+    file.write_text(text, encoding="utf-8")
+
+
+PAIR = LESSON[LESSON.index('+++ {"key": "step-1", "lang": "en"}'):LESSON.index("```{code-cell}")]
+ENGLISH, CHINESE = PAIR[:PAIR.index('+++ {"key": "step-1", "lang": "zh"}')], PAIR[PAIR.index('+++ {"key": "step-1", "lang": "zh"}'):]
+CELL = {key: re.search(rf"```{{code-cell}}\n---\nkey: {key}\n.*?```\n", LESSON, re.S)[0]
+        for key in ("require-rewards", "centered", "check-centered", "halved", "check-halved")}
+
+# name: (file that the message names, "[key]" or ":line" or None, words of the message, old, new, old, new …)
+SOURCE_EDITS = {
+    "key without its pair": (LESSON_MD, "[step-1]", "pair", CHINESE, ""),
+    "Chinese without English": (LESSON_MD, "[step-1]", "English comes first", ENGLISH, ""),
+    "Chinese first": (LESSON_MD, "[step-1]", "English comes first", PAIR, CHINESE + ENGLISH),
+    "pair apart": (LESSON_MD, "[step-1]", "pair", CHINESE, "", "+++ {\"key\": \"written\"", CHINESE + "+++ {\"key\": \"written\""),
+    "pair shown to others": (LESSON_MD, "[why-centered]", "only", '"lang": "zh", "only": "solution"', '"lang": "zh"'),
+    "key used twice": (LESSON_MD, "[picture]", "used by an earlier cell", "key: check-halved", "key: picture"),
+    "key of a pair used by code": (LESSON_MD, "[step-1]", "used by an earlier cell", "key: use-it", "key: step-1"),
+    "key of a built cell": (LESSON_MD, "[setup]", "the build", "key: use-it", "key: setup"),
+    "key of a built hint": (LESSON_MD, "[centered-hints]", "the build", "key: use-it", "key: centered-hints"),
+    "key-less prose": (LESSON_MD, ":", "needs a key", '+++ {"key": "step-1", "lang": "en"}', '+++ {"lang": "en"}'),
+    "key-less code": (LESSON_MD, ":", "needs a key", "key: use-it\n", ""),
+    "key not a string": (LESSON_MD, ":", "needs a key, a string", "key: use-it\n", "key: 7\n"),
+    "key in capitals": (LESSON_MD, "[Use_it]", "lowercase", "key: use-it", "key: Use_it"),
+    "unknown metadata": (LESSON_MD, "[use-it]", "unknown metadata dmeo", "demo: true", "dmeo: true"),
+    "language unknown": (LESSON_MD, "[step-1]", "lang", '"lang": "zh"}', '"lang": "cn"}'),
+    "metadata not JSON": (LESSON_MD, None, "metadata", '{"key": "step-1", "lang": "en"}', '{"key": "step-1", "lang": "en"'),
+    "lost +++": (LESSON_MD, "[step-1]", "stands inside this cell", '+++ {"key": "step-1", "lang": "zh"}\n', ' ++ {"key": "step-1", "lang": "zh"}\n'),
+    "+++ in a list": (LESSON_MD, "[step-1]", "stands inside this cell", "| 1 | $-1$ |\n\n+++", "| 1 | $-1$ |\n\n- +++"),
+    "+++ in code": (LESSON_MD, "[use-it]", "stands inside this cell", "# both together | 合在一起\n", "# both together | 合在一起\n\n+++\n\n"),
+    "cell left out": (LESSON_MD, None, "15 cells are opened", "```{code-cell}\n---\nkey: halved", '+++ {"key": "gone", "lang": "en"}\n\n'
+                      "```{code-cell}\n---\nkey: halved"),
+    "fence that is not a cell": (LESSON_MD, "[step-1]", "```python", "## Step 1: Center\n", "## Step 1: Center\n\n```python\n1\n```\n"),
+    "misspelt cell": (LESSON_MD, "[why-centered]", "{code-cel}", "```{code-cell}\n---\nkey: halved", "```{code-cel}\n---\nkey: halved"),
+    "fence that never closes": (LESSON_MD, "[use-it]", "never closes", "print(halved(centered(torch.tensor([1.0, 3.0]))))\n```", "print(1)\n"),
+    "empty cell": (LESSON_MD, "[use-it]", "empty", "# both together | 合在一起\nprint(halved(centered(torch.tensor([1.0, 3.0]))))\n", ""),
+    "headings differ": (LESSON_MD, "[step-1]", "headings", "## 第 1 步", "### 第 1 步"),
+    "formula differs": (LESSON_MD, "[step-1]", r"$$c_i = r_i - \phi$$", "- \\theta$$\n\n| 奖励", "- \\phi$$\n\n| 奖励"),
+    "inline code differs": (LESSON_MD, "[step-1]", "`rewards.sum()`", "即 `rewards.mean()`", "即 `rewards.sum()`"),
+    "link differs": (LESSON_MD, "[step-1]", "https://example.org/other", "[出处](https://example.org/paper)", "[出处](https://example.org/other)"),
+    "table differs": (LESSON_MD, "[step-1]", "tables", "| 奖励 | 结果 |\n|---|---|\n| 1 | $-1$ |", "| 奖励 | 结果 |\n|---|---|\n| 1 | $-1$ |\n| 2 | 0 |"),
+    "hanzi in English": (LESSON_MD, "[step-1]", "'基线'", "Subtract the baseline", "Subtract the baseline 基线"),
+    "control character": (LESSON_MD, "[step-1]", r"\theta", "r_i - \\theta$$\n\n| reward", "r_i - \theta$$\n\n| reward"),
+    "term with another translation": (LESSON_MD, "[step-1]", "baseline", "减去基线", "减去底线"),
+    "two roles": (LESSON_MD, "[check-halved]", "one role", "check: halved\n", "check: halved\ngiven: halved\n"),
+    "role without a name": (LESSON_MD, "[check-halved]", "check is a name", "check: halved\n", "check: true\n"),
+    "points missing": (LESSON_MD, "[check-halved]", "points", "check: halved\npoints: 3\n", "check: halved\n"),
+    "points of an exercise": (LESSON_MD, "[halved]", "points", "exercise: halved\n", "exercise: halved\npoints: 3\n"),
+    "half a point": (LESSON_MD, "[check-halved]", "whole number", "points: 3\n", "points: 2.5\n"),
+    "points do not add up": (LESSON_MD, None, "add up to 7, course.toml says 6", "points: 3\n", "points: 4\n"),
+    "exercise without check": (LESSON_MD, "[halved]", "one check cell", CELL["check-halved"], ""),
+    "check without exercise": (LESSON_MD, "[check-halved]", "no exercise cell", CELL["halved"], ""),
+    "checks in another order": (LESSON_MD, None, "another order", CELL["check-centered"], "", CELL["check-halved"],
+                                CELL["check-halved"] + CELL["check-centered"]),
+    "check before its exercise": (LESSON_MD, "[check-halved]", "before", CELL["check-halved"], "", CELL["halved"],
+                                  CELL["check-halved"] + CELL["halved"]),
+    "name that opens another": (LESSON_MD, "[halved]", "opens that of halved_centered", "exercise: centered", "exercise: halved_centered",
+                                "check: centered", "check: halved_centered"),
+    "exercise with a body": (LESSON_MD, "[halved]", "leave the body empty", "exercise: halved\n---\n", "exercise: halved\n---\npass\n"),
+    "hint without pairs": (LESSON_MD, "[centered]", "hint", '["Then subtract it.", "再减去它。"]', '"Then subtract it."'),
+    "hint on a check": (LESSON_MD, "[check-halved]", "hint", "check: halved\n", 'check: halved\nhint:\n- ["One.", "一。"]\n'),
+    "hint that differs": (LESSON_MD, "[centered]", "`a`", "Take the mean first.", "Take `a` first."),
+    "demo on a check": (LESSON_MD, "[check-halved]", "demo", "check: halved\n", "check: halved\ndemo: true\n"),
+    "tags not a list": (LESSON_MD, None, "tags']: 'use'", "tags: [use]", "tags: use"),
+    "only for nobody": (LESSON_MD, "[why-centered]", "only", '"only": "solution"', '"only": "teacher"'),
+    "answer line in one language": (LESSON_MD, "[written]", "|", "*Write your answer here | 在此作答*", "*Write your answer here*"),
+    "comment of a cell in one language": (LESSON_MD, "[use-it]", "合在一起", "# both together | 合在一起", "# 合在一起"),
+    "file missing": (LESSON_MD, None, "missing", LESSON, None),
+
+    "region opened twice": (ALGORITHM_PY, ":", "do not nest", "    mean_of_all", "    ### BEGIN SOLUTION TODO 3: In | 内\n    mean_of_all"),
+    "region without a number": (ALGORITHM_PY, ":", "TODO n", "### BEGIN SOLUTION TODO 1: Center", "### BEGIN SOLUTION Center"),
+    "region in one language": (ALGORITHM_PY, ":", "TODO n: English | 中文", "TODO 1: Center | 中心化", "TODO 1: Center"),
+    "region never closed": (ALGORITHM_PY, ":", "END SOLUTION", "    result = rewards * 0.5\n    ### END SOLUTION\n", "    result = 0\n"),
+    "region closed twice": (ALGORITHM_PY, ":", "without its BEGIN", "    return result\n", "    ### END SOLUTION\n    return result\n"),
+    "region outside a function": (ALGORITHM_PY, ":", "inside a top-level function", "HALF = 0.5",
+                                  "### BEGIN SOLUTION TODO 3: Out | 外\nHALF = 0.5\n### END SOLUTION"),
+    "exercise without a region": (ALGORITHM_PY, None, "regions are TODO 1 in centered; the lesson's exercises need TODO 1 in centered, TODO 2 in halved", "    ### BEGIN SOLUTION TODO 2: Halve | 减半\n    result = rewards * 0.5\n"
+                                  "    ### END SOLUTION\n", "    result = rewards * 0.5\n"),
+    "two regions of one number": (ALGORITHM_PY, None, "TODO 1 in centered, TODO 1 in halved", "TODO 2: Halve", "TODO 1: Halve"),
+    "two regions in one function": (ALGORITHM_PY, None, "TODO 1 in centered, TODO 2 in halved, TODO 3 in halved",
+                                    "    result = rewards * 0.5\n    ### END SOLUTION\n",
+                                    "    result = rewards\n    ### END SOLUTION\n    ### BEGIN SOLUTION TODO 3: Twice | 两次\n    result /= 2\n    ### END SOLUTION\n"),
+    "exercise that is not there": (ALGORITHM_PY, None, "TODO 2 in half; the lesson's exercises need", "def halved(", "def half("),
+    "given that is not there": (ALGORITHM_PY, "[require-rewards]", "defines the given require_rewards, but here: none", "def require_", "def need_"),
+    "constant that stays behind": (ALGORITHM_PY, "[halved]", "HALF", "rewards * 0.5", "rewards * HALF"),
+    "import that stays behind": (ALGORITHM_PY, "[halved]", "Counter", "import torch\n", "from collections import Counter\n\nimport torch\n",
+                                 "rewards * 0.5", "rewards * 0.5 + len(Counter())"),
+    "helper that comes later": (ALGORITHM_PY, "[centered]", "halved", "rewards.mean()", "halved(rewards)"),
+    "code that is not Python": (ALGORITHM_PY, ":", "not valid Python", "HALF = 0.5", "HALF ="),
+    "comment in one language": (ALGORITHM_PY, ":", "和为 0", "# [N]: sums to 0 | 和为 0", "# 和为 0"),
+
+    "visible check that uses spec": (CHECKS_PY, "[check-halved]", "uses spec", "[0.5, 1.5], message", "spec.halved([1.0, 3.0]), message"),
+    "no hidden check": (CHECKS_PY, "[check-halved]", "hidden_halved_", "def hidden_halved_random", "def random_halved"),
+    "no visible check": (CHECKS_PY, "[check-halved]", "check_halved_", "def check_halved_by_hand", "def by_hand_halved"),
+    "helper of a check": (CHECKS_PY, "[check-halved]", "THREE", "def check_halved_by_hand", "THREE = 3.0\n\n\ndef check_halved_by_hand",
+                          "halved(torch.tensor([1.0, 3.0]))", "halved(torch.tensor([1.0, THREE]))"),
+    "message in one language": (CHECKS_PY, ":", "message(en=…, zh=…)", 'message(en="Half of each.", zh="每个的一半。")', 'message(en="Half.")'),
+    "message made at run time": (CHECKS_PY, ":", "plain strings", 'en="Half of each."', 'en="Half of " + "each."'),
+    "message that differs": (CHECKS_PY, ":", "`x`", 'en="Half of each."', 'en="Half of each `x`."'),
+    "message with another term": (CHECKS_PY, ":", "baseline", 'zh="基线是均值。"', 'zh="底线是均值。"'),
+    "comment of a check": (CHECKS_PY, ":", "两个数", "# two numbers | 两个数", "# 两个数"),
+
+    "term with two translations": (GLOSSARY_MD, None, "line 5", "| baseline | 基线 |", "| baseline | 基线、底线 |"),
+    "glossary without a table": (GLOSSARY_MD, None, "a table", "| English | 中文 |", "| 中文 | English |"),
+
+    "field missing": (COURSE_TOML, None, "minutes", "minutes = 5\n", ""),
+    "field unknown": (COURSE_TOML, None, "hours", "minutes = 5\n", "minutes = 5\nhours = 1\n"),
+    "field not a pair": (COURSE_TOML, None, "title is a pair", 'title = ["Tiny", "微型"]', 'title = ["Tiny"]'),
+    "course without a branch": (COURSE_TOML, None, "branch", 'branch = "main"\n', ""),
+    "not TOML": (COURSE_TOML, None, "line", "minutes = 5", "minutes = five"),
+    "two lessons with one number": (COURSE_TOML, None, "number", COURSE[COURSE.index("[[lesson]]"):],
+                                    COURSE[COURSE.index("[[lesson]]"):] + COURSE[COURSE.index("[[lesson]]"):].replace('"tiny"\n', '"two"\n')),
+}
+
+
+@pytest.mark.parametrize("name", SOURCE_EDITS)
+def test_refuses_source(name, tmp_path):
+    file, place, words, *changes = SOURCE_EDITS[name]
+    read = write_course(tmp_path)
+    if changes[1] is None:
+        (tmp_path / file).unlink()
+    else:
+        edit(tmp_path, file, *changes)
+    with pytest.raises(Refused) as refused:
+        builder.build(read(), tmp_path)
+    said = str(refused.value)
+    assert said.startswith(str(tmp_path / file)) and words in said
+    if place == ":":
+        assert re.match(rf"{re.escape(str(tmp_path / file))}:\d+: ", said), said
+    elif place:
+        assert place in said
+    assert not (tmp_path / "notebooks").exists() and not (tmp_path / "solutions").exists()
+
+
+def test_line_is_that_of_the_cell(tmp_path):
+    read = write_course(tmp_path)
+    edit(tmp_path, LESSON_MD, "## 第 1 步", "### 第 1 步")
+    with pytest.raises(Refused, match=rf"lesson\.md:{LESSON.splitlines().index(CHINESE.splitlines()[0]) + 1}: \[step-1\]"):
+        builder.build(read(), tmp_path)
+
+
+def test_lesson_of_another_name(tmp_path):
+    with pytest.raises(Refused, match="course.toml: there is no lesson 'big'; the lessons are: tiny"):
+        read_lesson(write_course(tmp_path)(), "big")
+
+
+# What is built.
+
+def picture(text="image"):
+    return nbformat.v4.new_output("display_data", data={"image/png": "iVBORw0KGgo=", "text/html": f"<img alt={text!r}>"})
+
+
+def printed(text, name="stdout"):
+    return nbformat.v4.new_output("stream", name=name, text=text)
+
+
+def built_and_run(folder):
+    """The good course, built, with outputs of the kinds that a run gives."""
+    read = write_course(folder)
+    builder.build(read(), folder)
+    outputs = {"setup": printed("Advantage Lab"), "picture": picture(), "check-centered": printed("✓ centered"),
+               "check-halved": printed("✓ halved"), "use-it": printed("tensor([-0.5, 0.5])")}
+    for language in ("en", "zh"):
+        with opened(folder, "solutions", language) as solved:
+            for cell in solved.cells:
+                if cell.cell_type == "code":
+                    cell.outputs = [outputs[cell.id]] if cell.id in outputs else []
+    builder.build(read(), folder)
+    return read
+
+
+class opened:
+    """A built notebook, saved again as a person's editor would."""
+
+    def __init__(self, folder, kind, language):
+        self.file = folder / kind / language / "04_tiny.ipynb"
+
+    def __enter__(self):
+        self.notebook = nbformat.read(self.file, 4)
+        return self.notebook
+
+    def __exit__(self, *error):
+        nbformat.write(self.notebook, self.file)
+
+
+def cell_of(notebook, key):
+    return next(cell for cell in notebook.cells if cell.id == key)
+
+
+def test_check_accepts_what_build_gave(tmp_path):
+    read = built_and_run(tmp_path)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    assert len(builder.check(read(), tmp_path)) == 4
+    assert before == {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+
+
+def change_source(notebook):
+    cell_of(notebook, "centered").source += "\n    # by hand | 手改"
+
+
+def change_prose(notebook):
+    cell_of(notebook, "step-1").source = cell_of(notebook, "step-1").source.replace("$$", "$")
+
+
+def change_points(notebook):
+    cell_of(notebook, "check-halved").metadata.nbgrader.points = 30
+
+
+def unlock(notebook):
+    cell_of(notebook, "check-halved").metadata.pop("editable")
+
+
+def add_cell(notebook):
+    notebook.cells.append(nbformat.v4.new_code_cell("1", id="scratch"))
+
+
+def delete_cell(notebook):
+    notebook.cells = [cell for cell in notebook.cells if cell.id != "use-it"]
+
+
+def swap_cells(notebook):
+    notebook.cells[-1], notebook.cells[-2] = notebook.cells[-2], notebook.cells[-1]
+
+
+def retype_cell(notebook):
+    index = next(index for index, cell in enumerate(notebook.cells) if cell.id == "use-it")
+    notebook.cells[index] = nbformat.v4.new_markdown_cell(notebook.cells[index].source, id="use-it", metadata=notebook.cells[index].metadata)
+
+
+def attach(notebook):
+    cell_of(notebook, "step-1").attachments = {"a.png": {"image/png": "iVBORw0KGgo="}}
+
+
+def rename_kernel(notebook):
+    notebook.metadata.kernelspec.name = "mine"
+
+
+def damage_payload(notebook):
+    setup = cell_of(notebook, "setup")
+    middle = len(setup.source) // 2
+    setup.source = setup.source[:middle] + ("0" if setup.source[middle] != "0" else "1") + setup.source[middle + 1:]
+
+
+def damage_digest(notebook):
+    setup = cell_of(notebook, "setup")
+    setup.source = re.sub(r'"([0-9a-f]{64})"', '"' + "0" * 64 + '"', setup.source)
+
+
+def change_language(notebook):
+    setup = cell_of(notebook, "setup")
+    setup.source = setup.source.replace('language = "en"', 'language = "zh"')
+
+
+def output_into_an_answer(notebook):
+    cell_of(notebook, "check-halved").outputs = [printed("✗ mine")]
+
+
+def drop_pictures(notebook):
+    cell_of(notebook, "picture").outputs = []
+
+
+def no_verdicts(notebook):
+    cell_of(notebook, "check-halved").outputs = []
+
+
+def failed_verdict(notebook):
+    cell_of(notebook, "check-halved").outputs = [printed("✓ one\n✗ two")]
+
+
+def no_output(notebook):
+    cell_of(notebook, "use-it").outputs = []
+
+
+def error_output(notebook):
+    cell_of(notebook, "use-it").outputs = [nbformat.v4.new_output("error", ename="E", evalue="", traceback=[])]
+
+
+def stderr_output(notebook):
+    cell_of(notebook, "use-it").outputs.append(printed("a warning", name="stderr"))
+
+
+def widget_view(notebook):
+    view = nbformat.v4.new_output("display_data", data={"application/vnd.jupyter.widget-view+json": {"model_id": "1"}})
+    cell_of(notebook, "picture").outputs.append(view)
+
+
+def widget_state(notebook):
+    notebook.metadata.widgets = {"application/vnd.jupyter.widget-state+json": {"state": {}}}
+
+
+# name: (folder, edit, key that the message names, words of the message)
+BUILT_EDITS = {
+    "source": ("notebooks", change_source, "[centered]", "line 8"),
+    "source of a solution": ("solutions", change_source, "[centered]", "text differs"),
+    "prose": ("notebooks", change_prose, "[step-1]", "line 5"),
+    "points": ("notebooks", change_points, "[check-halved]", "30"),
+    "lock": ("notebooks", unlock, "[check-halved]", "editable"),
+    "cell added": ("notebooks", add_cell, "scratch", "not those of the source"),
+    "cell deleted": ("notebooks", delete_cell, "use-it", "not those of the source"),
+    "cells swapped": ("notebooks", swap_cells, "", "another order"),
+    "cell of another type": ("notebooks", retype_cell, "[use-it]", "cell_type"),
+    "attachment": ("notebooks", attach, "[step-1]", "attachments"),
+    "kernel": ("notebooks", rename_kernel, "", "notebook metadata"),
+    "payload": ("notebooks", damage_payload, "[setup]", "text differs"),
+    "digest of the payload": ("notebooks", damage_digest, "[setup]", "text differs"),
+    "language": ("notebooks", change_language, "[setup]", "line 3"),
+    "output of a learner": ("notebooks", output_into_an_answer, "[check-halved]", "outputs"),
+    "picture of a learner": ("notebooks", drop_pictures, "[picture]", "outputs"),
+    "widget without a picture": ("solutions", drop_pictures, "picture: ", "without a picture"),
+    "check without verdicts": ("solutions", no_verdicts, "check-halved: ", "without its verdicts"),
+    "check that failed": ("solutions", failed_verdict, "check-halved: ", "verdicts"),
+    "cell that shows nothing": ("solutions", no_output, "use-it: ", "shows nothing"),
+    "cell that ends in an error": ("solutions", error_output, "use-it: ", "error"),
+    "cell that warns": ("solutions", stderr_output, "use-it: ", "stderr"),
+    "widget view": ("solutions", widget_view, "picture: ", "widget view"),
+    "widget state": ("solutions", widget_state, "", "notebook metadata"),
+}
+
+
+@pytest.mark.parametrize("name", BUILT_EDITS)
+def test_refuses_built_file(name, tmp_path):
+    folder, change, key, words = BUILT_EDITS[name]
+    read = built_and_run(tmp_path)
+    with opened(tmp_path, folder, "en") as notebook:
+        change(notebook)
+    with pytest.raises(Refused) as refused:
+        builder.check(read(), tmp_path)
+    said = str(refused.value)
+    assert said.startswith(str(tmp_path / folder / "en" / "04_tiny.ipynb")) and key in said and words in said
+
+
+def test_refuses_missing_stray_and_broken_files(tmp_path):
+    read = built_and_run(tmp_path)
+    learner = tmp_path / "notebooks" / "zh" / "04_tiny.ipynb"
+    stray = tmp_path / "solutions" / "en" / "05_gone.ipynb"
+    stray.write_bytes(learner.read_bytes())
+    with pytest.raises(Refused, match=r"05_gone\.ipynb: no lesson builds this file"):
+        builder.check(read(), tmp_path)
+    stray.unlink()
+    text = learner.read_text(encoding="utf-8")
+    learner.write_text(text[:len(text) // 2], encoding="utf-8")
+    with pytest.raises(Refused, match=r"zh.04_tiny\.ipynb: not a notebook"):
+        builder.check(read(), tmp_path)
+    learner.unlink()
+    with pytest.raises(Refused, match=r"zh.04_tiny\.ipynb: not built"):
+        builder.check(read(), tmp_path)
+
+
+def test_refuses_a_source_that_changed_since(tmp_path):
+    read = built_and_run(tmp_path)
+    edit(tmp_path, ALGORITHM_PY, "rewards * 0.5", "rewards / 2")
+    with pytest.raises(Refused, match=r"solutions.en.04_tiny\.ipynb: \[halved\] .*line 6"):
+        builder.check(read(), tmp_path)
+
+
+def test_refusal_is_printed_and_the_exit_status_is_1(tmp_path, monkeypatch, capsys):
+    read = write_course(tmp_path)
+    edit(tmp_path, LESSON_MD, "demo: true", "dmeo: true")
+    monkeypatch.setattr("lessons._build.course.read_course", read)
+    assert main(["build", "--check"]) == 1
+    assert "[use-it] unknown metadata dmeo" in capsys.readouterr().err
+
+
+def test_outputs_stay_while_the_code_stays(tmp_path):
+    read = built_and_run(tmp_path)
+    edit(tmp_path, LESSON_MD, "Subtract the baseline", "Take away the baseline")
+    builder.build(read(), tmp_path)
+    with opened(tmp_path, "solutions", "en") as solved, opened(tmp_path, "notebooks", "en") as learner:
+        assert "Take away" in cell_of(solved, "step-1").source
+        assert cell_of(solved, "use-it").outputs and cell_of(solved, "picture").outputs == cell_of(learner, "picture").outputs != []
+        assert not any(cell.outputs for cell in learner.cells if cell.cell_type == "code" and cell.id != "picture")
+    edit(tmp_path, ALGORITHM_PY, "rewards * 0.5", "rewards / 2")
+    builder.build(read(), tmp_path)
+    with opened(tmp_path, "solutions", "en") as solved:
+        assert not any(cell.outputs for cell in solved.cells if cell.cell_type == "code")
+    with pytest.raises(Refused, match="make notebooks"):
+        builder.check(read(), tmp_path)
+
+
+@pytest.fixture(scope="module")
+def notebooks(tmp_path_factory):
+    """(language, kind) → notebook of the good lesson."""
+    folder = tmp_path_factory.mktemp("course")
+    lesson = read_lesson(write_course(folder)(), "tiny")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(notebook_module, "payload_files", lambda code: payload_of_the_tiny_lesson())
+        return {(language, kind): build_notebook(lesson, language, kind)
+                for language in ("en", "zh") for kind in ("learner", "solution", "source")}
+
+
+@pytest.mark.parametrize("kind", ["learner", "solution", "source"])
+def test_code_is_the_same_in_both_languages(notebooks, kind):
+    english, chinese = ([cell for cell in notebooks[language, kind].cells if cell.cell_type == "code"] for language in ("en", "zh"))
+    assert [(cell.id, cell.metadata) for cell in english] == [(cell.id, cell.metadata) for cell in chinese]
+    assert [cell.id for cell in notebooks["en", kind].cells] == [cell.id for cell in notebooks["zh", kind].cells]
+    different = [(a, b) for mine, other in zip(english, chinese)
+                 for a, b in zip(mine.source.split("\n"), other.source.split("\n"), strict=True) if a != b]
+    assert different == [('language = "en"', 'language = "zh"')]
+    answers = [[cell for cell in notebooks[language, kind].cells if cell.metadata.get("nbgrader")] for language in ("en", "zh")]
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("kind", ["learner", "solution", "source"])
+def test_nbgrader_metadata(notebooks, kind):
+    expected = {
+        "require-rewards": {"grade": False, "solution": False, "locked": True},
+        "centered": {"grade": False, "solution": True, "locked": False},
+        "check-centered": {"grade": True, "solution": False, "locked": True, "points": 2},
+        "halved": {"grade": False, "solution": True, "locked": False},
+        "check-halved": {"grade": True, "solution": False, "locked": True, "points": 3},
+        "written": {"grade": True, "solution": True, "locked": False, "points": 1},
+    }
+    found = {cell.id: cell.metadata.nbgrader for cell in notebooks["zh", kind].cells if "nbgrader" in cell.metadata}
+    assert found == {key: {"grade_id": key, "schema_version": 3, "task": False, **values} for key, values in expected.items()}
+    cells = {cell.id: cell for cell in notebooks["en", kind].cells}
+    assert cells["written"].cell_type == "markdown" and cells["written"].source == "*Write your answer here | 在此作答*"
+    for key in found:
+        assert cells[key].metadata.get("editable", True) is not expected[key]["locked"]
+        assert cells[key].metadata.deletable is False
+    for key in ("centered", "check-centered", "require-rewards"):
+        assert cells[key].source.startswith(f"# [{key}] ")
+    assert [key for key, cell in cells.items() if "raises-exception" in cell.metadata.get("tags", [])] == ["check-centered", "check-halved", "use-it"]
+
+
+def text_of(notebook):
+    return "\n".join(cell.source for cell in notebook.cells if cell.id != "setup")
+
+
+def test_hidden_checks_stand_only_in_the_source(notebooks):
+    for language in ("en", "zh"):
+        source = text_of(notebooks[language, "source"])
+        assert source.count("### BEGIN HIDDEN TESTS") == source.count("### END HIDDEN TESTS") == 2
+        assert "hidden_halved_random" in source and "secret_oracle" in source
+        for kind in ("learner", "solution"):
+            text = text_of(notebooks[language, kind])
+            assert not re.search("HIDDEN TESTS|hidden_|secret_oracle|_spec", text) and "check_halved_by_hand" in text
+
+
+def test_solutions_stand_never_in_the_learners_notebook(notebooks):
+    for language in ("en", "zh"):
+        text = text_of(notebooks[language, "learner"])
+        assert not re.search("SOLUTION|mean_of_all|依据|Why", text)
+        assert 'raise NotImplementedError("TODO 1: Center | 中心化")' in text and "# result = ???" in text
+        assert "mean_of_all" in text_of(notebooks[language, "solution"])
+        assert "stop-here" not in [cell.id for cell in notebooks[language, "solution"].cells]
+        assert "stop-here" in [cell.id for cell in notebooks[language, "learner"].cells]
+
+
+def test_hints_fold_in_the_learners_language(notebooks):
+    assert cell_of(notebooks["zh", "learner"], "centered-hints").source == (
+        "<details><summary>提示 1</summary>\n\n先求均值。\n\n</details>\n\n<details><summary>提示 2</summary>\n\n再减去它。\n\n</details>")
+    assert "Take the mean first." in cell_of(notebooks["en", "learner"], "centered-hints").source
+
+
+def test_payload_holds_neither_reference_nor_hidden_checks(notebooks):
+    for notebook in notebooks.values():
+        setup = cell_of(notebook, "setup")
+        files = unpack(re.search(r'_advantagelab\("[^"]*", "[0-9a-f]{64}", "([^"]*)"\)', setup.source)[1])
+        assert {"advantagelab/__init__.py", "advantagelab/checking/run.py", "advantagelab/widgets/__init__.py"} <= files.keys()
+        assert not [name for name in files if not name.startswith("advantagelab/") or re.search("algorithms|trainers|methods", name)]
+        assert not [name for name, content in files.items() if b"BEGIN SOLUTION" in content or re.search(rb"^def hidden_", content, re.M)]
+        assert len(setup.source) <= 450_000
+        assert "nbgrader" not in setup.metadata and setup.metadata == {"jupyter": {"source_hidden": True}, "cellView": "form"}
+        assert max(map(len, [line for line in setup.source.split("\n") if not line.startswith("advantagelab = ")])) < 200
+
+
+def test_payload_carries_what_is_imported_not_what_is_mentioned():
+    assert not [name for name in payload_files('print("learn of conformance and tinylm")') if re.search("learn|conformance|tinylm", name)]
+    assert "advantagelab/conformance/__init__.py" in payload_files("from advantagelab import conformance")
+    assert "advantagelab/conformance/__init__.py" in payload_files("import advantagelab.conformance as c")
+
+
+def test_refuses_a_payload_over_its_limit(tmp_path, monkeypatch):
+    read = write_course(tmp_path)
+    monkeypatch.setattr(builder, "PAYLOAD_LIMIT_DEFAULT", 20_000)
+    with pytest.raises(Refused, match=r"04_tiny\.ipynb: \[setup\] the set-up cell has \d+ bytes, the limit is 20000"):
+        builder.build(read(), tmp_path)
+
+
+def test_the_same_source_gives_the_same_bytes(tmp_path, monkeypatch):
+    monkeypatch.undo()  # the payload is made anew, too
+    contents = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        files = builder.build(write_course(folder)(), folder)
+        contents.append({file.relative_to(folder): file.read_bytes() for file in files})
+    assert contents[0] == contents[1] and len(contents[0]) == 4
+
+
+def test_badges_only_with_an_address(tmp_path):
+    read = write_course(tmp_path)
+    notebook = build_notebook(read_lesson(read(), "tiny"), "zh", "learner")
+    header, stop = cell_of(notebook, "header").source, cell_of(notebook, "stop-here").source
+    assert "badge" not in header and "http" not in header and "上传这一个文件" in header
+    assert "[参考答案 notebook](../../solutions/zh/04_tiny.ipynb)" in stop
+
+    edit(tmp_path, COURSE_TOML, 'owner = ""', 'owner = "someone"', 'repository = ""', 'repository = "lab"')
+    lesson = read_lesson(read(), "tiny")
+    notebook = build_notebook(lesson, "zh", "learner")
+    path = "someone/lab/blob/main/notebooks/zh/04_tiny.ipynb"
+    header, stop = cell_of(notebook, "header").source, cell_of(notebook, "stop-here").source
+    assert f"(https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/github/{path})" in header
+    assert ("(https://img.shields.io/badge/Open%20In-ModelScope-624aff?logo=alibabacloud)]"
+            f"(https://modelscope.cn/notebook/share/github/{path})") in header
+    assert "(https://github.com/someone/lab/blob/main/solutions/zh/04_tiny.ipynb)" in stop
+    assert "/solutions/en/04_tiny.ipynb" in cell_of(build_notebook(lesson, "en", "solution"), "header").source
+
+
+def test_header_says_what_course_toml_says(notebooks):
+    assert cell_of(notebooks["en", "learner"], "header").source.startswith(
+        "# T-TINY. Tiny | 微型\n\n**Difficulty**: Easy · **Environment**: BASE-CPU · **Audience**: Tests · **Tags**: tiny "
+        "· **Time**: 5 minutes · **Points**: 6\n\n")
+    assert "**难度**：简单" in cell_of(notebooks["zh", "learner"], "header").source
+
+
+def test_the_course_is_built(tmp_path):
+    """What stands in notebooks/ and solutions/ is what lessons/ gives."""
+    done = subprocess.run([sys.executable, "-m", "lessons", "build", "--check"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"\d+ notebooks are as their sources give them\n", done.stdout)

@@ -1,0 +1,154 @@
+"""The learner's notebook as a learner has it: one file in an empty folder, no network, no installed package of the course."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from lessons._build.code_cells import Module
+from lessons._build.course import LANGUAGES, read_course
+from lessons._build.lesson import read_lesson
+from lessons._build.regions import regions, stub_lines
+from tests.needs import ROOT, colab_python
+
+COURSE = read_course()
+LESSONS = [read_lesson(COURSE, entry.name) for entry in COURSE.lessons]
+BOTH = pytest.mark.parametrize("language", LANGUAGES)
+EVERY = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.entry.name)
+
+# Runs before a kernel's own code: the course's package is hidden, and any look outside the machine is written down and refused.
+OUTSIDE_REFUSED = """
+import socket, sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if "__editable__" not in getattr(finder, "__module__", "") + repr(finder)]
+sys.path[:] = [entry for entry in sys.path if entry.rstrip("/") != {root!r} and "__editable__" not in entry]
+_look_up, _connect = socket.getaddrinfo, socket.socket.connect
+def _log(address):
+    with open({log!r}, "a") as log:
+        print(address, file=log)
+    raise OSError("no network in this test")
+def getaddrinfo(host, *rest, **named):
+    return _look_up(host, *rest, **named) if host in (None, "", "localhost", "127.0.0.1", "::1") else _log(host)
+def connect(self, address):
+    inside = not isinstance(address, tuple) or address[0] in ("localhost", "127.0.0.1", "::1")
+    return _connect(self, address) if inside else _log(address)
+socket.getaddrinfo, socket.socket.connect = getaddrinfo, connect
+"""
+
+
+def learner_notebook(lesson, language: str) -> nbformat.NotebookNode:
+    return nbformat.read(ROOT / "notebooks" / language / f"{lesson.entry.notebook}.ipynb", 4)
+
+
+def run_alone(notebook: nbformat.NotebookNode, folder: Path, python: Path = Path(sys.executable)) -> nbformat.NotebookNode:
+    """The notebook after Run All in an empty folder."""
+    site, work = folder / "site", folder / "work"
+    site.mkdir()
+    work.mkdir()
+    log = folder / "outside.log"
+    (site / "sitecustomize.py").write_text(OUTSIDE_REFUSED.format(root=str(ROOT), log=str(log)))
+    path = work / "lesson.ipynb"
+    nbformat.write(notebook, path)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "ADVANTAGELAB", "NBGRADER"))}
+    environment |= {"PYTHONPATH": str(site), "OMP_NUM_THREADS": "1", "HOME": str(folder), "IPYTHONDIR": str(folder / "ipython")}
+    ran = subprocess.run([python, ROOT / "tests" / "run_alone.py", path], env=environment, cwd=work, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    assert not log.exists(), f"the notebook looked outside: {log.read_text()}"
+    assert [file.name for file in work.iterdir()] == ["lesson.ipynb"], "the notebook left files behind"
+    return nbformat.read(path, 4)
+
+
+def fill_in(notebook: nbformat.NotebookNode, algorithm: Module) -> None:
+    """Put the reference's solution regions, and nothing else, where the stubs stand."""
+    lines = algorithm.text.splitlines()
+    for region in regions(algorithm.text):
+        (line,) = stub_lines(region)
+        solution = "\n".join(lines[region.begin + 1:region.end])
+        (cell,) = [cell for cell in notebook.cells if cell.cell_type == "code" and line in cell.source]
+        cell.source = cell.source.replace(region.indent + line, solution)
+
+
+def text_of(cell) -> str:
+    return "".join(output.get("text", "") for output in cell.outputs)
+
+
+def errors_of(notebook) -> list[str]:
+    return [output.ename for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs if output.output_type == "error"]
+
+
+def assert_shows_everything(notebook, lesson) -> None:
+    """No stderr anywhere, and each widget cell gives a widget, a picture and words."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            assert not [output for output in cell.outputs if output.get("name") == "stderr"], (cell.id, text_of(cell))
+    widgets = {cell.key for cell in lesson.cells if cell.role == "widget"}
+    for cell in notebook.cells:
+        if cell.id in widgets:
+            (output,) = cell.outputs
+            assert output.data["image/png"] and output.data["text/plain"], cell.id
+
+
+@EVERY
+@BOTH
+def test_run_all_on_the_untouched_notebook_goes_to_the_end(lesson, language, tmp_path):
+    notebook = run_alone(learner_notebook(lesson, language), tmp_path)
+    assert_shows_everything(notebook, lesson)
+    for check in (cell for cell in lesson.cells if cell.role == "check"):
+        (cell,) = [built for built in notebook.cells if built.id == check.key]
+        number = next(region.number for region in regions(lesson.algorithm.text) if region.function == check.check)
+        assert re.search(rf"TODO {number}\b", text_of(cell)) and "✓" not in text_of(cell), text_of(cell)
+        assert [output.ename for output in cell.outputs if output.output_type == "error"] == ["ChecksFailed"]
+
+
+@EVERY
+@BOTH
+def test_filling_in_the_regions_alone_passes_every_visible_check(lesson, language, tmp_path):
+    notebook = learner_notebook(lesson, language)
+    fill_in(notebook, lesson.algorithm)
+    notebook = run_alone(notebook, tmp_path)
+    assert errors_of(notebook) == []
+    assert_shows_everything(notebook, lesson)
+    (summary,) = [cell for cell in notebook.cells if cell.id == "all-checks"]
+    total = len(lesson.functions)
+    assert f"{total} of {total} TODOs done" in text_of(summary), text_of(summary)
+
+
+@EVERY
+@BOTH
+def test_with_the_versions_that_colab_has(lesson, language, tmp_path):
+    python = colab_python()
+    notebook = run_alone(learner_notebook(lesson, language), tmp_path, python)
+    assert_shows_everything(notebook, lesson)
+    versions = subprocess.run([python, "-m", "pip", "list", "--format=json"], capture_output=True, text=True, check=True).stdout
+    have = {entry["name"]: entry["version"] for entry in json.loads(versions)}
+    assert (have["ipython"], have["ipywidgets"], have["matplotlib"]) == ("7.34.0", "7.7.1", "3.10.0")
+    assert "advantagelab" not in have
+
+
+@BOTH
+def test_an_edited_payload_is_refused_in_both_languages(language, tmp_path):
+    notebook = learner_notebook(LESSONS[0], language)
+    setup = notebook.cells[1]
+    notebook.cells = [setup]
+    setup.source = re.sub(r'("[0-9a-f]{64}", ")(.)', lambda match: match[1] + ("1" if match[2] != "1" else "2"), setup.source)
+    setup.metadata.tags = ["raises-exception"]
+    (output,) = run_alone(notebook, tmp_path).cells[0].outputs
+    assert output.ename == "ImportError" and "fresh copy" in output.evalue and "重新取一份" in output.evalue
+
+
+def test_a_checkout_above_the_notebook_is_used(tmp_path):
+    """A learner who works inside a copy of the course gets that copy's package, not the one in the cell."""
+    package = tmp_path / "work" / "advantagelab"
+    notebook = learner_notebook(LESSONS[0], "en")
+    notebook.cells = [notebook.cells[1], nbformat.v4.new_code_cell("print(advantagelab.__file__)")]
+    shutil.copytree(ROOT / "advantagelab", tmp_path / "copy" / "advantagelab", ignore=shutil.ignore_patterns("__pycache__"))
+    folder = tmp_path / "copy" / "my-work"
+    folder.mkdir()
+    notebook = run_alone(notebook, folder)
+    assert text_of(notebook.cells[1]).strip() == str(tmp_path / "copy" / "advantagelab" / "__init__.py")
+    assert not package.exists()

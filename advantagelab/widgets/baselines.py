@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from ..fonts import plot_text
 from ..language import text
 from .panel import Panel, Picture, Words, checkbox, is_static, question, slider
-from .style import BLACK, BLUE, GRAY, ORANGE, number
+from .style import BLACK, BLUE, GRAY, ORANGE, PAPER, number
 
 SIZE = (7.4, 3.5)
 REWARDS = (1.0, 0.0, 0.0, 0.0)
@@ -20,7 +20,7 @@ REWARD = {"marker": "o", "markersize": 8, "color": BLACK}
 GROUP_MEAN = {"color": ORANGE, "linestyle": "--", "linewidth": 2}
 LEAVE_ONE_OUT_BAR = {"color": BLUE}
 GROUP_MEAN_BAR = {"facecolor": "white", "edgecolor": ORANGE, "hatch": "////"}
-BELOW = {"loc": "upper left", "bbox_to_anchor": (-0.02, -0.1), "borderpad": 0, "columnspacing": 1.2}
+BELOW = {"loc": "upper left", "borderpad": 0, "columnspacing": 1.5}
 
 
 class Baselines(NamedTuple):
@@ -43,20 +43,21 @@ def group_baselines(rewards: np.ndarray) -> Baselines:
 
 
 def frame_group(figure: Figure) -> None:
-    left, right = figure.add_axes((0.105, 0.235, 0.4, 0.66)), figure.add_axes((0.565, 0.235, 0.42, 0.66))
+    left, right = figure.add_axes((0.135, 0.235, 0.38, 0.66)), figure.add_axes((0.57, 0.235, 0.42, 0.66))
     for axes in (left, right):
         axes.set(ylim=(len(REWARDS) + 0.5, 0.5), yticks=range(1, len(REWARDS) + 1))
         axes.tick_params(axis="y", length=0)
     left.set(title=plot_text("Rewards and baselines", "奖励与基线"), xlim=(-1.2, 2.2), xticks=range(-1, 3))
-    left.set_yticks(range(1, len(REWARDS) + 1), [plot_text(f"compl. {i}", f"回答 {i}") for i in range(1, len(REWARDS) + 1)])
+    left.set_yticks(range(1, len(REWARDS) + 1), [plot_text(f"completion {i}", f"回答 {i}") for i in range(1, len(REWARDS) + 1)])
     right.set(title=plot_text("Advantage = reward − baseline", "优势 = 奖励 − 基线"), xlim=(-4.1, 4.1), xticks=range(-3, 4))
     right.axvline(0, color=GRAY, linewidth=0.8)
     reward = Line2D([], [], linestyle="", **REWARD)
     own, mean = Line2D([], [], color=BLUE, linewidth=3), Line2D([], [], **GROUP_MEAN)
-    leave_one_out, group_mean = plot_text("leave-one-out baseline", "留一基线"), plot_text("group mean", "组均值")
-    left.legend([reward, own, mean], [plot_text("reward", "奖励"), leave_one_out, group_mean], ncol=2, **BELOW)
+    labels = [plot_text("reward", "奖励"), plot_text("leave-one-out baseline", "留一基线"), plot_text("group mean", "组均值")]
+    left.legend([reward, own, mean], labels, ncol=2, bbox_to_anchor=(-0.2, -0.1), **BELOW)
     bars = [Patch(**LEAVE_ONE_OUT_BAR), Patch(**GROUP_MEAN_BAR)]
-    right.legend(bars, [plot_text("leave-one-out", "留一"), plot_text("group mean, own reward included", "组均值，含自身奖励")], ncol=1, **BELOW)
+    labels = [plot_text("leave-one-out", "留一"), plot_text("group mean, own reward included", "组均值，含自身奖励")]
+    right.legend(bars, labels, bbox_to_anchor=(-0.02, -0.1), **BELOW)
 
 
 def draw_group(figure: Figure, rewards: np.ndarray, numbers: Baselines) -> None:
@@ -67,8 +68,10 @@ def draw_group(figure: Figure, rewards: np.ndarray, numbers: Baselines) -> None:
     left.plot(rewards, rows, linestyle="", zorder=3, **REWARD)
     for row, reward, baseline in zip(rows, rewards, numbers.leave_one_out, strict=True):
         if np.isnan(reward):
-            left.text(0.5, row, plot_text("missing", "缺失"), ha="center", va="center", color=GRAY, backgroundcolor="white")
-        elif abs(reward - baseline) > 0.2:  # a shorter arrow is all head
+            left.text(0.5, row, plot_text("missing", "缺失"), ha="center", va="center", color=GRAY, bbox=PAPER)
+        if not np.isnan(baseline):
+            left.text(baseline, row - 0.3, number(baseline), ha="center", va="bottom", color=BLUE, fontsize=9, bbox=PAPER)
+        if abs(reward - baseline) > 0.2:  # a shorter arrow is all head
             arrow = {"arrowstyle": "-|>", "color": BLUE, "shrinkA": 0, "shrinkB": 4}
             left.annotate("", (reward, row), (baseline, row), arrowprops=arrow)
     for offset, advantages, bar in (
@@ -119,7 +122,8 @@ def describe_group(rewards: np.ndarray, numbers: Baselines) -> Words:
     return Words(
         alt,
         text(
-            f"With n = {count} rewards, each leave-one-out advantage is n/(n − 1) = {count}/{count - 1} times the group-mean one; each kind sums to 0.",
+            f"With n = {count} rewards, each leave-one-out advantage is n/(n − 1) = {count}/{count - 1} times the group-mean one; "
+            "each kind sums to 0.",
             f"共有 n = {count} 个奖励：每个留一优势都是组均值优势的 n/(n − 1) = {count}/{count - 1} 倍；两种优势各自的和都为 0。",
         ),
     )

@@ -18,18 +18,23 @@ DPI = 150
 LIVE = {"facecolor": "#dcecf7", "edgecolor": BLUE, "linewidth": 2}
 FROZEN = {"facecolor": LIGHT_GRAY, "edgecolor": GRAY, "linewidth": 1.2, "linestyle": "--"}
 GRADIENT_PATH = {"color": BLUE, "linewidth": 3}
+ROUND = "round,pad=0,rounding_size=0.08"
 VALUE_PATH = {"color": GRAY, "linewidth": 1.2}
 
 
 class Box(NamedTuple):
     left: float
-    bottom: float
     width: float
+    bottom: float
     title: tuple[str, str]
     formula: str
     todo: int = 0  # 0 = given
     live: bool = False  # the gradient passes
     height: float = 0.66
+
+    @property
+    def shape(self) -> tuple[tuple[float, float], float, float]:
+        return (self.left, self.bottom), self.width, self.height
 
     @property
     def east(self) -> tuple[float, float]:
@@ -49,25 +54,37 @@ class Box(NamedTuple):
 
 
 ROWS = (4.06, 2.99, 1.92, 0.85)
+INPUT, SUM, BASELINE, LAST = (0.06, 1.2), (1.9, 1.76), (3.9, 1.78), (5.93, 1.6)  # columns: left, width
+LOSS = "$L_i=-\\min(\\rho_iA_i,$\n$\\mathrm{clip}(\\rho_i)\\,A_i)$"
 BOXES = {
-    "policy": Box(0.08, ROWS[0], 1.3, ("policy", "策略"), r"$\log\pi_\theta(y_{i,t})$", live=True),
-    "old": Box(0.08, ROWS[1], 1.3, ("old policy", "旧策略"), r"$\log\pi_{\mathrm{old}}(y_{i,t})$"),
-    "reference": Box(0.08, ROWS[2], 1.3, ("reference policy", "参考策略"), r"$\log\pi_{\mathrm{ref}}(y_{i,t})$"),
-    "rewards": Box(0.08, ROWS[3], 1.3, ("rewards", "奖励"), r"$r_i$"),
-    "new_logps": Box(2.0, ROWS[0], 1.75, ("sequence log-prob.", "序列对数概率"), r"$\sum_t m_{i,t}\log\pi_\theta$", 1, live=True),
-    "old_logps": Box(2.0, ROWS[1], 1.75, ("sequence log-prob.", "序列对数概率"), r"$\sum_t m_{i,t}\log\pi_{\mathrm{old}}$", 1),
-    "kl": Box(2.0, ROWS[2], 1.75, ("KL estimate k1", "KL 估计量 k1"), r"$k_i=\sum_t m_{i,t}\log(\pi_{\mathrm{old}}/\pi_{\mathrm{ref}})$", 2),
-    "shaped": Box(2.0, ROWS[3], 1.75, ("shaped reward", "塑形奖励"), r"$R_i=r_i-\beta k_i$", 2),
-    "ratio": Box(4.05, 3.52, 1.55, ("sequence ratio", "序列比率"), r"$\rho_i=\pi_\theta/\pi_{\mathrm{old}}$", 4, live=True),
-    "baseline": Box(4.05, ROWS[3], 1.55, ("leave-one-out baseline", "留一基线"), r"$b_{-i}=\mathrm{mean}_{j\neq i}\,R_j$", 3),
-    "loss": Box(5.9, 3.4, 1.62, ("clipped loss", "裁剪损失"), "$L_i=-\\min(\\rho_iA_i,$\n$\\mathrm{clip}(\\rho_i)\\,A_i)$", 4, live=True, height=0.9),
-    "advantage": Box(5.9, ROWS[3], 1.62, ("advantage", "优势"), r"$A_i=R_i-b_{-i}$", 3),
+    "policy": Box(*INPUT, ROWS[0], ("policy", "策略"), r"$\log\pi_\theta(y_{i,t})$", live=True),
+    "old": Box(*INPUT, ROWS[1], ("old policy", "旧策略"), r"$\log\pi_{\mathrm{old}}(y_{i,t})$"),
+    "reference": Box(*INPUT, ROWS[2], ("reference policy", "参考策略"), r"$\log\pi_{\mathrm{ref}}(y_{i,t})$"),
+    "rewards": Box(*INPUT, ROWS[3], ("rewards", "奖励"), r"$r_i$"),
+    "new_logps": Box(*SUM, ROWS[0], ("sequence log-prob.", "序列对数概率"), r"$\sum_t m_{i,t}\,\log\pi_\theta$", 1, live=True),
+    "old_logps": Box(*SUM, ROWS[1], ("sequence log-prob.", "序列对数概率"), r"$\sum_t m_{i,t}\,\log\pi_{\mathrm{old}}$", 1),
+    "kl": Box(*SUM, ROWS[2], ("KL estimator k1", "KL 估计量 k1"), r"$k_i=\sum_t m_{i,t}\,\log(\pi_{\mathrm{old}}/\pi_{\mathrm{ref}})$", 2),
+    "shaped": Box(*SUM, ROWS[3], ("shaped reward", "塑形奖励"), r"$R_i=r_i-\beta k_i$", 2),
+    "ratio": Box(*BASELINE, 3.52, ("sequence ratio", "序列比率"), r"$\rho_i=\pi_\theta(y_i)/\pi_{\mathrm{old}}(y_i)$", 4, live=True),
+    "baseline": Box(*BASELINE, ROWS[3], ("leave-one-out baseline", "留一基线"), r"$b_{-i}=\mathrm{mean}_{j\neq i}\,R_j$", 3),
+    "loss": Box(*LAST, 3.4, ("clipped loss", "裁剪损失"), LOSS, 4, live=True, height=0.9),
+    "advantage": Box(*LAST, ROWS[3], ("advantage", "优势"), r"$A_i=R_i-b_{-i}$", 3),
 }
-MASK = (1.6, ROWS[2], 0.24, ROWS[0] - ROWS[2] + 0.66)  # left, bottom, width, height
+GRADIENT = (("policy", "new_logps"), ("new_logps", "ratio"), ("ratio", "loss"))
+VALUES = (
+    ("old", "old_logps"),
+    ("old_logps", "ratio"),
+    ("old", "kl"),
+    ("reference", "kl"),
+    ("rewards", "shaped"),
+    ("shaped", "baseline"),
+    ("baseline", "advantage"),
+)
+MASK = Box(1.44, 0.24, ROWS[2], ("completion mask", "回答掩码"), "$m_{i,t}$", height=ROWS[0] - ROWS[2] + 0.66)
 
 
 def draw_box(axes: Axes, box: Box) -> None:
-    axes.add_patch(FancyBboxPatch((box.left, box.bottom), box.width, box.height, boxstyle="round,pad=0,rounding_size=0.08", **(LIVE if box.live else FROZEN)))
+    axes.add_patch(FancyBboxPatch(*box.shape, boxstyle=ROUND, **(LIVE if box.live else FROZEN)))
     x, top = box.north
     axes.text(x, top - 0.19, plot_text(*box.title), ha="center", va="center")
     axes.text(x, (box.bottom + top - 0.32) / 2 + 0.02, box.formula, ha="center", va="center", linespacing=1.3)
@@ -86,19 +103,18 @@ def frame_flow(figure: Figure) -> None:
     axes.axis("off")
     for box in BOXES.values():
         draw_box(axes, box)
-    at = BOXES
-    for start, end in (("policy", "new_logps"), ("new_logps", "ratio"), ("ratio", "loss")):
-        draw_arrow(axes, at[start].east, at[end].west, GRADIENT_PATH)
-    for start, end in (
-        ("old", "old_logps"), ("old_logps", "ratio"), ("reference", "kl"), ("old", "kl"), ("rewards", "shaped"), ("shaped", "baseline"), ("baseline", "advantage"),
-    ):
-        draw_arrow(axes, at[start].east, at[end].west, VALUE_PATH)
-    draw_arrow(axes, at["kl"].south, at["shaped"].north, VALUE_PATH)
-    draw_arrow(axes, at["advantage"].north, at["loss"].south, VALUE_PATH)
-    draw_arrow(axes, at["shaped"].south, at["advantage"].south, VALUE_PATH, "bar,fraction=0.06")
-    left, bottom, width, height = MASK
-    axes.add_patch(FancyBboxPatch((left, bottom), width, height, boxstyle="round,pad=0,rounding_size=0.06", facecolor="white", edgecolor=BLACK, zorder=3))
-    axes.text(left + width / 2, bottom + height / 2, plot_text("completion mask", "回答掩码") + " $m_{i,t}$", rotation=90, ha="center", va="center", zorder=4)
+    for start, end in GRADIENT:
+        draw_arrow(axes, BOXES[start].east, BOXES[end].west, GRADIENT_PATH)
+    for start, end in VALUES:
+        draw_arrow(axes, BOXES[start].east, BOXES[end].west, VALUE_PATH)
+    draw_arrow(axes, BOXES["kl"].south, BOXES["shaped"].north, VALUE_PATH)
+    draw_arrow(axes, BOXES["advantage"].north, BOXES["loss"].south, VALUE_PATH)
+    draw_arrow(axes, BOXES["shaped"].south, BOXES["advantage"].south, VALUE_PATH, "bar,fraction=0.06")
+    # The mask stands across the arrows of all token scores.
+    strip = FancyBboxPatch(*MASK.shape, boxstyle=ROUND, facecolor="white", edgecolor=BLACK, zorder=3)
+    axes.add_patch(strip)
+    words = f"{plot_text(*MASK.title)} {MASK.formula}"
+    axes.text(MASK.south[0], MASK.west[1], words, rotation=90, ha="center", va="center", zorder=4)
     handles = [Line2D([], [], **GRADIENT_PATH), Patch(**FROZEN)]
     labels = [plot_text("gradient returns along this path", "梯度沿此路径返回"), plot_text("frozen (stop gradient)", "停止梯度")]
     axes.legend(handles, labels, loc="lower center", ncol=2, bbox_to_anchor=(0.5, 0.0))
@@ -107,11 +123,13 @@ def frame_flow(figure: Figure) -> None:
 def describe_flow() -> Words:
     return Words(
         text(
-            "Data flow of RLOO. Upper path, which the gradient takes back: token log-probabilities of the policy, summed over the completion mask "
-            "to the sequence log-probability (TODO 1), then the sequence ratio, then the clipped loss (both TODO 4). "
-            "All else is frozen: the old policy's log-probabilities, summed the same way, divide the ratio; old minus reference, summed over the mask, "
-            "is the KL estimate k1, and reward minus beta times k1 is the shaped reward (TODO 2); the mean shaped reward of the siblings is the "
-            "leave-one-out baseline, shaped reward minus baseline is the advantage (TODO 3), which multiplies the ratio in the loss.",
+            "Data flow of RLOO. Upper path, which the gradient takes back: token log-probabilities of the policy, "
+            "summed over the completion mask to the sequence log-probability (TODO 1), then the sequence ratio, "
+            "then the clipped loss (both TODO 4). All else is frozen: the old policy's log-probabilities, summed the same way, "
+            "are what the ratio divides by; old minus reference, summed over the mask, is the KL estimator k1, "
+            "and reward minus beta times k1 is the shaped reward (TODO 2); the mean shaped reward of the siblings is "
+            "the leave-one-out baseline, and shaped reward minus baseline is the advantage (TODO 3), "
+            "which multiplies the ratio in the loss.",
             "RLOO 的数据流。上方一路是梯度返回的路径：策略的 Token 对数概率按回答掩码求和得到序列对数概率（TODO 1），"
             "再得到序列比率和裁剪损失（均为 TODO 4）。其余全部停止梯度：旧策略的对数概率同样求和，作为比率的分母；"
             "旧策略减参考策略，按掩码求和得到 KL 估计量 k1，奖励减 β 乘 k1 得到塑形奖励（TODO 2）；"

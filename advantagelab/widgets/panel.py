@@ -122,8 +122,12 @@ def whole_slider(label: str, value: int, low: int, high: int) -> W.IntSlider:
     return W.IntSlider(description=label, value=value, min=low, max=high, style=LABEL, layout=W.Layout(**WIDE))
 
 
-def choice(label: str, options: list[tuple[str, Any]], value: Any) -> W.ToggleButtons:
-    return W.ToggleButtons(description=label, options=options, value=value, style=LABEL)
+def toggle(label: str, options: list[tuple[str, Any]], value: Any) -> W.ToggleButtons:
+    return W.ToggleButtons(description=label, options=options, value=value, style={**LABEL, "button_width": "70px"})
+
+
+def dropdown(label: str, options: list[tuple[str, Any]], value: Any) -> W.Dropdown:
+    return W.Dropdown(description=label, options=options, value=value, style=LABEL, layout=W.Layout(**WIDE))
 
 
 def checkbox(label: str, value: bool = False) -> W.Checkbox:

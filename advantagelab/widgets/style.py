@@ -11,6 +11,8 @@ from ..fonts import font_families
 BLACK, GRAY, LIGHT_GRAY = "#000000", "#5f5f5f", "#e8e8e8"
 BLUE, ORANGE, VERMILLION, GREEN, PURPLE = "#0072B2", "#E69F00", "#D55E00", "#009E73", "#CC79A7"
 
+PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # behind a number that would stand on a line
+
 SETTINGS = {
     "font.size": 9.5,
     "axes.titlesize": 10,

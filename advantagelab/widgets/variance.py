@@ -3,13 +3,12 @@
 from functools import cache
 from typing import Any, NamedTuple
 
-import ipywidgets as W
 import numpy as np
 from matplotlib.figure import Figure
 
 from ..fonts import plot_text
 from ..language import text
-from .panel import Panel, Picture, Words, choice, is_static, question, slider, whole_slider
+from .panel import Panel, Picture, Words, dropdown, is_static, question, slider, whole_slider
 from .style import BLACK, BLUE, GRAY, ORANGE, VERMILLION, number
 
 SIZE = (7.4, 3.1)
@@ -18,6 +17,7 @@ BANDITS = {
     "uniform": ((1 / 3, 1 / 3, 1 / 3), (1.0, 0.0, 0.5)),
     "skewed": ((0.2, 0.3, 0.5), (1.0, 0.0, 0.0)),
 }
+NAMES = {"uniform": "p = (1/3, 1/3, 1/3), R = (1, 0, 0.5)", "skewed": "p = (0.2, 0.3, 0.5), R = (1, 0, 0)"}
 GROUP_SIZES = range(2, 6)
 ESTIMATORS = ("none", "group_mean", "leave_one_out")
 START = {"bandit": "skewed", "group_size": 2, "shift": 0.0}
@@ -50,7 +50,7 @@ def gradient_estimate(probabilities: tuple[float, ...], arm_rewards: tuple[float
     return Estimate(expectation, float(expectation @ true / (true @ true)), variance)
 
 
-def name(estimator: str, words=text) -> str:
+def named(estimator: str, words=text) -> str:
     return {
         "none": words("no baseline", "无基线"),
         "group_mean": words("group mean", "组均值"),
@@ -58,8 +58,16 @@ def name(estimator: str, words=text) -> str:
     }[estimator]
 
 
-MARKS = {"none": {"color": VERMILLION, "marker": "s"}, "group_mean": {"color": ORANGE, "marker": "^"}, "leave_one_out": {"color": BLUE, "marker": "o"}}
-HATCHES = {"none": "....", "group_mean": "////", "leave_one_out": ""}
+MARKS = {
+    "none": {"color": VERMILLION, "marker": "s"},
+    "group_mean": {"color": ORANGE, "marker": "^"},
+    "leave_one_out": {"color": BLUE, "marker": "o"},
+}
+BARS = {
+    "none": {"facecolor": "white", "edgecolor": VERMILLION, "hatch": "...."},
+    "group_mean": {"facecolor": "white", "edgecolor": ORANGE, "hatch": "////"},
+    "leave_one_out": {"color": BLUE},
+}
 
 
 def frame_variance(figure: Figure) -> None:
@@ -68,12 +76,14 @@ def frame_variance(figure: Figure) -> None:
         axes.set(ylim=(len(ESTIMATORS) - 0.4, -0.6))
         axes.tick_params(axis="y", length=0)
     left.set(title=plot_text("Expected / true gradient", "期望梯度 / 真实梯度"), xlim=(0, 1.45), xticks=(0, 0.5, 1))
-    left.set_yticks(range(len(ESTIMATORS)), [name(estimator, plot_text) for estimator in ESTIMATORS])
+    left.set_yticks(range(len(ESTIMATORS)), [named(estimator, plot_text) for estimator in ESTIMATORS])
     left.axvline(1, color=BLACK, linestyle="--", linewidth=1)
     left.set_xlabel(plot_text("1 = unbiased", "1 = 无偏"))
     right.set(title=plot_text("Variance (small marks: G = 2 to 5)", "方差（小标记：G = 2 到 5）"))
     right.set_xlabel(plot_text("log scale", "对数坐标"))
     right.set(xscale="log", xlim=(4e-3, 1e2), yticks=[])
+    ticks = (0.01, 0.1, 1, 10, 100)
+    right.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     right.minorticks_off()
 
 
@@ -82,7 +92,7 @@ def draw_variance(figure: Figure, estimates: dict[str, dict[int, Estimate]], gro
     left, right = figure.axes
     for row, (estimator, by_size) in enumerate(estimates.items()):
         now, mark = by_size[group_size], MARKS[estimator]
-        left.barh(row, now.relative, 0.5, facecolor="white" if HATCHES[estimator] else mark["color"], edgecolor=mark["color"], hatch=HATCHES[estimator])
+        left.barh(row, now.relative, 0.5, **BARS[estimator])
         left.text(now.relative + 0.04, row, number(now.relative), va="center_baseline", fontsize=9)
         right.axhline(row, color=GRAY, linewidth=0.5)
         right.plot([estimate.variance for estimate in by_size.values()], [row] * len(by_size), linestyle="", markersize=4, **mark)
@@ -90,26 +100,29 @@ def draw_variance(figure: Figure, estimates: dict[str, dict[int, Estimate]], gro
         right.text(now.variance, row - 0.16, f"{now.variance:.4g}", ha="center", va="bottom")
 
 
-def describe_variance(estimates: dict[str, dict[int, Estimate]], group_size: int, shift: float) -> Words:
+def describe_variance(bandit: str, estimates: dict[str, dict[int, Estimate]], group_size: int, shift: float) -> Words:
     now = {estimator: by_size[group_size] for estimator, by_size in estimates.items()}
     listed = text("; ", "；").join(
         text(
-            f"{name(estimator)}: expected gradient {number(estimate.relative)} times the true one, variance {estimate.variance:.4g}",
-            f"{name(estimator)}：期望梯度是真实梯度的 {number(estimate.relative)} 倍，方差 {estimate.variance:.4g}",
+            f"{named(estimator)}: expected gradient {number(estimate.relative)} times the true one, variance {estimate.variance:.4g}",
+            f"{named(estimator)}：期望梯度是真实梯度的 {number(estimate.relative)} 倍，方差 {estimate.variance:.4g}",
         )
         for estimator, estimate in now.items()
     )
-    alt = text(f"Group size {group_size}, {shift:g} added to all rewards. {listed}.", f"组大小 {group_size}，所有奖励加 {shift:g}。{listed}。")
-    times = now["leave_one_out"].variance / now["none"].variance
-    compared = text(
-        f"{number(times)} times the variance without a baseline" if times > 0.1 else f"1/{1 / times:.0f} of the variance without a baseline",
-        f"无基线时的 {number(times)} 倍" if times > 0.1 else f"无基线时的 1/{1 / times:.0f}",
+    alt = text(
+        f"{NAMES[bandit]}, group size {group_size}, {shift:g} added to all rewards. {listed}.",
+        f"{NAMES[bandit]}，组大小 {group_size}，所有奖励加 {shift:g}。{listed}。",
     )
+    times = now["leave_one_out"].variance / now["none"].variance
+    if times > 0.1:
+        compared = text(f"{number(times)} times the variance without a baseline", f"无基线时的 {number(times)} 倍")
+    else:
+        compared = text(f"1/{1 / times:.0f} of the variance without a baseline", f"无基线时的 1/{1 / times:.0f}")
     shrunk = number(now["group_mean"].relative)
     caption = text(
         f"Leave-one-out is unbiased and has {compared}. "
-        f"The group mean shrinks the gradient to {shrunk} = (G − 1)/G, because each reward is partly subtracted from itself.",
-        f"留一基线无偏，方差是{compared}。组均值把梯度缩为 {shrunk} = (G − 1)/G，因为每个奖励都减去了自身的一部分。",
+        f"The group mean shrinks the expected gradient to (G − 1)/G = {shrunk}, because each reward is partly subtracted from itself.",
+        f"留一基线无偏，方差是{compared}。组均值使期望梯度只剩真实梯度的 (G − 1)/G = {shrunk} 倍，因为每个奖励都减去了自身的一部分。",
     )
     return Words(alt, caption)
 
@@ -121,16 +134,16 @@ def _draw(figure: Figure, values: dict[str, Any]) -> Words:
         estimator: {size: gradient_estimate(probabilities, shifted, size, estimator) for size in GROUP_SIZES} for estimator in ESTIMATORS
     }
     draw_variance(figure, estimates, values["group_size"])
-    return describe_variance(estimates, values["group_size"], values["shift"])
+    return describe_variance(values["bandit"], estimates, values["group_size"], values["shift"])
 
 
 def baseline_variance() -> Picture:
     """Bias and variance of three estimators, enumerated exactly. | 精确枚举三种估计量的偏差与方差。"""
     if is_static():
         return Picture(SIZE, frame_variance, _draw, START)
-    options = [("p = (1/3, 1/3, 1/3), R = (1, 0, 0.5)", "uniform"), ("p = (0.2, 0.3, 0.5), R = (1, 0, 0)", "skewed")]
+    options = [(name, bandit) for bandit, name in NAMES.items()]
     controls = {
-        "bandit": choice(text("Policy and rewards", "策略与奖励"), options, START["bandit"]),
+        "bandit": dropdown(text("Policy and rewards", "策略与奖励"), options, START["bandit"]),
         "group_size": whole_slider(text("Group size G", "组大小 G"), START["group_size"], GROUP_SIZES[0], GROUP_SIZES[-1]),
         "shift": slider(text("Add to all rewards", "所有奖励加上"), START["shift"], 0, 10, 0.5, digits=1),
     }

@@ -35,8 +35,8 @@ def is_hanzi(character: str) -> bool:
 
 def hanzi_used() -> set[str]:
     """All hanzi of the lessons and of the package's code."""
-    files = [file for folder in ("lessons", "advantagelab") for file in (ROOT / folder).rglob("*") if file.suffix in (".py", ".md", ".toml")]
-    return set(filter(is_hanzi, "".join(file.read_text(encoding="utf-8") for file in files)))
+    files = [file for folder in ("lessons", "advantagelab") for file in (ROOT / folder).rglob("*")]
+    return set(filter(is_hanzi, "".join(file.read_text(encoding="utf-8") for file in files if file.suffix in (".py", ".md", ".toml"))))
 
 
 def cut(font: TTFont, characters: set[str]) -> bytes:

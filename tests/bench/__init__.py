@@ -1,0 +1,1 @@
+"""Measured figures beside their bars: python -m tests.bench [NAME]. No part of the tests."""

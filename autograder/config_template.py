@@ -1,0 +1,43 @@
+# nbgrader's settings for this course, made by `python -m autograder init`: change what your class needs.
+# 本课程的 nbgrader 设置，由 `python -m autograder init` 生成：可按班级需要修改。
+#
+# WARNING_EN
+# WARNING_ZH
+
+import os
+import sys
+
+sys.path.insert(0, CHECKOUT)  # the checkout of the course, for the next imports | 课程代码所在处，供下面的 import 使用
+
+from nbgrader.converters import GenerateAssignment
+from nbgrader.preprocessors import ClearSolutions
+
+from autograder.preprocessors import DropWidgetState, HideHiddenChecks
+from lessons._build.todo_stub import TodoStub
+
+c = get_config()  # noqa: F821
+c.CourseDirectory.course_id = "advantagelab"
+
+# Release: each TODO region becomes the stub that says which TODO is open. | 发布：每个 TODO 区域换成说明编号的占位语句。
+c.GenerateAssignment.preprocessors = [
+    TodoStub if step is ClearSolutions else step for step in GenerateAssignment.preprocessors.default()]
+
+# Grading. A cell that runs longer is stopped, and the next one starts. | 评分。超时的单元会被中止，然后运行下一个。
+c.Execute.timeout = 30
+c.Execute.error_on_timeout = {"ename": "CellTimeoutError", "evalue": "", "traceback": [
+    "CellTimeoutError: stopped at the time limit: an endless loop? | 超过时限，已中止：是否有死循环？"]}
+c.Execute.kernel_name = "python3"
+c.Execute.shutdown_kernel = "immediate"
+c.Execute.store_widget_state = False
+os.environ["OMP_NUM_THREADS"] = "1"  # kernels inherit it: several may run side by side | 内核会继承它，可并行多个
+# A failed check ends in an error. Text on stderr is no failure: a right answer may warn. | 检查失败必以错误结束；stderr 上的文字（如警告）不算失败。
+c.IgnorePattern.enabled = True
+c.IgnorePattern.pattern = "^"
+# A check cell that a student deleted comes back; widgets saved by Colab are dropped. | 学生删掉的检查单元会补回；Colab 保存的组件状态会丢弃。
+c.OverwriteCells.add_missing_cells = True
+c.Autograde.sanitize_preprocessors.insert(0, DropWidgetState)
+
+# Feedback shows no hidden checks: not in the cells, not in the outputs. | 反馈中不出现隐藏检查：单元里没有，输出里也没有。
+c.GenerateFeedback.preprocessors.insert(0, HideHiddenChecks)
+
+# Give due dates in UTC: nbgrader misreads most offsets, "+0800" as 800 seconds. | 截止时间请用 UTC：nbgrader 会误读时区，例如把 +0800 当成 800 秒。

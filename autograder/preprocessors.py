@@ -1,0 +1,46 @@
+"""What nbgrader does not do by itself: two steps of ours in its own pipelines. nbgrader_config.py puts them there."""
+
+import re
+
+from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
+
+ANSI_COLOR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class DropWidgetState(NbGraderPreprocessor):
+    """Before a submission is run: forget its widgets. Colab saves them without their `state`, and then no feedback could be made."""
+
+    def preprocess(self, nb, resources):
+        nb.metadata.pop("widgets", None)
+        return nb, resources
+
+
+class HideHiddenChecks(ClearHiddenTests):
+    """For feedback: the hidden checks leave the cells, as in the release, and no output keeps a line of their code.
+
+    It gets there when a check is interrupted, since the traceback shows the cell, or when a function cannot take a check's arguments.
+    """
+
+    def preprocess(self, nb, resources):
+        hidden = _hidden_lines(nb, self.begin_test_delimeter, self.end_test_delimeter)
+        for cell in nb.cells:
+            for output in cell.get("outputs", []):
+                if output.output_type == "error":
+                    output.traceback = [frame for frame in output.traceback
+                                        if not any(line in ANSI_COLOR.sub("", frame) for line in hidden)]
+                elif output.output_type == "stream":
+                    for line in hidden:
+                        output.text = output.text.replace(line, "…")
+        return super().preprocess(nb, resources)
+
+
+def _hidden_lines(nb, begin: str, end: str) -> list[str]:
+    """The lines that stand between the marks and nowhere else in the notebook; markers included, very short ones left out."""
+    hidden, shown = set(), set()
+    for cell in nb.cells:
+        inside = False
+        for line in cell.source.splitlines():
+            inside = inside or begin in line
+            (hidden if inside else shown).add(line.strip())
+            inside = inside and end not in line
+    return sorted((line for line in hidden - shown if len(line) > 8), key=len, reverse=True)

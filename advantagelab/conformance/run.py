@@ -65,7 +65,7 @@ def _require_trl():
     except PackageNotFoundError:
         raise _Stop(SKIPPED, f"TRL is not installed: {INSTALL} | 未安装 TRL：{INSTALL}") from None
     if found not in SpecifierSet(TRL_RANGE):
-        raise _Stop(INCOMPATIBLE, f"trl {found} is not tested here: {INSTALL} | 未在 trl {found} 上测试：{INSTALL}")
+        raise _Stop(INCOMPATIBLE, f"trl {found} is not a tested version: {INSTALL} | trl {found} 不是测试过的版本：{INSTALL}")
     try:
         with importing():
             trl = import_module("trl")

@@ -65,6 +65,8 @@ def gradient(output, wrt: torch.Tensor) -> torch.Tensor:
 
 def describe(value) -> str:
     """A value as one short text. Long tensors are cut. | 数值的简短文字。"""
+    if type(value).__module__ == "numpy":
+        value = torch.as_tensor(value)
     if isinstance(value, torch.Tensor):
         shown = value.detach().flatten()[:64].tolist()
         numbers = ", ".join(_number(x) for x in shown) + (", …" if value.numel() > 64 else "")

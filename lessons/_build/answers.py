@@ -6,11 +6,12 @@ A lesson's wrong_answers.py and right_answers.py call `wrong`, `right` and `equi
 import ast
 import linecache
 import runpy
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
 
-from .regions import regions, replace_regions, stub
+from .regions import Region, regions, replace_regions, stub
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,13 @@ class Answer:
             return with_regions(algorithm, self.todos, label=self.name)
         return _run(self.function, f"<{algorithm.stem}: {self.name}>", reference(algorithm))
 
-    def functions(self, algorithm: Path) -> list[str]:
-        """The TODO functions that this answer writes."""
-        if self.function is None:
-            return [region.function for region in regions(_read(algorithm)) if region.number in self.todos]
-        return [node.name for node in ast.parse(self.function).body if isinstance(node, ast.FunctionDef)]
+    def todo(self, todos: Iterable[Region]) -> Region:
+        """The one TODO that this answer is about."""
+        defined = {node.name for node in ast.parse(self.function or "").body if isinstance(node, ast.FunctionDef)}
+        found = [todo for todo in todos if todo.number in self.todos or todo.function in defined]
+        if len(found) != 1:
+            raise ValueError(f"{self.name}: an answer is about one TODO, not {len(found)}")
+        return found[0]
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ def with_regions(algorithm: Path, todos: dict[int, str], label: str = "answer") 
         raise ValueError(f"{label}: {algorithm.name} has no TODO {sorted(todos.keys() - known)}")
     lines = source.splitlines()
 
-    def replacement(region) -> list[str]:
+    def replacement(region: Region) -> list[str]:
         if region.number in todos:
             return todos[region.number].splitlines()
         return [line.removeprefix(region.indent) for line in lines[region.begin:region.end + 1]]

@@ -1144,3 +1144,9 @@ wrong("any_epsilon_taken", "an epsilon of 10 is fine: the lower bound is then -9
           clipped = ratios.clamp(1.0 - epsilon_low, 1.0 + epsilon_high)
           return -torch.minimum(ratios * advantages.detach(), clipped * advantages.detach()), ratios
       """)
+
+# Mutants that no check can reject
+
+equivalent("TODO 1: -1 -> 1", because="a matrix has two dimensions: -1 and 1 name the same one")
+equivalent("TODO 2: -1 -> 1", because="a matrix has two dimensions: -1 and 1 name the same one")
+equivalent("TODO 3: int(scored.sum()) -> scored.sum()", because="a tensor of one integer compares and divides like the integer")

@@ -132,7 +132,7 @@ def rloo_policy_loss(
     if not 0 < epsilon_low < 1 or not 0 < epsilon_high < math.inf:
         raise ValueError("need 0 < epsilon_low < 1 and 0 < epsilon_high < inf | epsilon_low 须在 (0, 1) 内，epsilon_high 须为正有限数")
     # ratios = ???   # [N]: sequence ratio, gradient through new_logps only | 序列比率，梯度只经过 new_logps
-    # clipped = ???  # [N]: ratio held in its clip range, a bound on each side | 限制在裁剪范围内，上下界各自给定
+    # clipped = ???  # [N]: ratio held in its clip range, a bound on each side | 比率限制在裁剪范围内，上下界各自给定
     # losses = ???   # [N]: negative of the smaller surrogate; advantages frozen | 取较小的代理目标并取负；优势停止梯度
     ### BEGIN SOLUTION TODO 4: Clipped sequence loss | 序列裁剪损失
     ratios = torch.exp(new_logps - old_logps.detach())

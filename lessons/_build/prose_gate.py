@@ -58,8 +58,8 @@ def _check_module(module: Module, glossary: Glossary) -> None:
                 raise Refused(module.file, "message(en=…, zh=…) takes two plain strings", node.lineno)
             if found := [*_pair_faults(words["en"], words["zh"]), *glossary.message_differences(words["en"], words["zh"])]:
                 raise Refused(module.file, "; ".join(found), node.lineno)
-    for line, words in _bilingual_comments(module.text):
-        if found := bilingual_line_faults(words):
+    for line, words in [*_bilingual_comments(module.text), *_bilingual_strings(module.tree)]:
+        if found := bilingual_line_faults(words) or glossary.message_differences(*words.split(" | ")):
             raise Refused(module.file, "; ".join(found), line)
 
 
@@ -68,3 +68,15 @@ def _bilingual_comments(source: str) -> list[tuple[int, str]]:
     comments = [(token.start[0], token.string.lstrip("# ")) for token in tokenize.generate_tokens(io.StringIO(source).readline)
                 if token.type == tokenize.COMMENT]
     return [(line, words) for line, words in comments if any("\u4e00" <= character <= "\u9fff" for character in words)]
+
+
+def _bilingual_strings(tree: ast.Module) -> list[tuple[int, str]]:
+    """The opening line of each function's docstring, and the words of each `raise`: (line, text)."""
+    found = [(node.body[0].lineno, ast.get_docstring(node).splitlines()[0])
+             for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and ast.get_docstring(node)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
+            words = node.exc.args[0]
+            if isinstance(words, ast.Constant) and isinstance(words.value, str):
+                found.append((node.lineno, words.value))
+    return found

@@ -30,18 +30,21 @@ def importing() -> Iterator[None]:
 
 @contextlib.contextmanager
 def running() -> Iterator[None]:
-    """Also no output, and the environment variables, progress bars and choice of device of before. Needs TRL's packages."""
+    """Also no output, no telemetry, and the environment variables, progress bars and choice of device of before. Needs TRL's packages."""
     import accelerate.state
+    from huggingface_hub import constants as hub
     from transformers.utils import logging as transformers_logging
 
     # Accelerate keeps its device for the whole process: ours is the CPU, the learner's may be a GPU.
     states = [vars(accelerate.state)[name]._shared_state for name in ("PartialState", "AcceleratorState", "GradientState")]
     saved, environment, bars = [dict(state) for state in states], dict(os.environ), transformers_logging.is_progress_bar_enabled()
     transformers_logging.disable_progress_bar()
+    telemetry, hub.HF_HUB_DISABLE_TELEMETRY = hub.HF_HUB_DISABLE_TELEMETRY, True  # TRL's trainers report each start to the hub
     try:
         with importing(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()), torch.enable_grad():
             yield
     finally:
+        hub.HF_HUB_DISABLE_TELEMETRY = telemetry
         if bars:
             transformers_logging.enable_progress_bar()
         os.environ.clear()

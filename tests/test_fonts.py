@@ -19,9 +19,10 @@ PACKAGE = Path(fonts.__file__).parents[1]
 
 
 @pytest.fixture(autouse=True)
-def english_afterwards():
+def as_before():
     yield
     set_language("en")
+    fonts.use_cjk.cache_clear()
 
 
 def characters_of(data: bytes, folder: Path) -> set[str]:
@@ -86,7 +87,7 @@ def test_hanzi_are_drawn_beside_formulas_without_a_word_in_the_log(label, caplog
     assert fonts.use_cjk() and fonts.FAMILY in fontManager.get_font_names()
     assert fonts.font_families()[0] == fonts.FAMILY
     with warnings.catch_warnings(), caplog.at_level(logging.WARNING), matplotlib.rc_context({"font.family": fonts.font_families()}):
-        warnings.simplefilter("error")
+        warnings.filterwarnings("error", message="Glyph")
         figure = Figure()
         figure.text(0.5, 0.5, label)
         FigureCanvasAgg(figure).draw()
@@ -103,9 +104,8 @@ def test_without_the_font_pictures_are_in_english(monkeypatch, tmp_path, caplog)
         monkeypatch.setattr(fonts, "FILE", file)
         fonts.use_cjk.cache_clear()
         with warnings.catch_warnings(), caplog.at_level(logging.WARNING):
-            warnings.simplefilter("error")
+            warnings.filterwarnings("error", message="Glyph")
             panel = widgets.clip_region()
         assert not fonts.use_cjk() and panel.png == english
         assert "梯度" in panel.alt  # text that the browser sets stays Chinese
-    fonts.use_cjk.cache_clear()
     assert not caplog.records

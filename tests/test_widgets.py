@@ -57,6 +57,7 @@ def quiet(monkeypatch, caplog):
     set_language("en")
     with warnings.catch_warnings(), caplog.at_level(logging.WARNING):
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python does not show a learner these
         yield
     set_language("en")
     assert not caplog.records
@@ -381,7 +382,9 @@ def count_containers(panel: Panel) -> int:
     return sum(len(axes.containers) for axes in panel.figure.axes)
 
 
-@pytest.mark.parametrize("build, name", [(widgets.baselines, "reward_3"), (widgets.baseline_variance, "shift"), (widgets.clip_region, "ratio")])
+@pytest.mark.parametrize(
+    "build, name", [(widgets.baselines, "reward_3"), (widgets.baseline_variance, "shift"), (widgets.clip_region, "ratio")]
+)
 def test_many_steps_leave_nothing_behind(build, name):
     panel = build()
     start = panel.values()

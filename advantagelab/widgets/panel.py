@@ -67,7 +67,7 @@ class Picture:
             for artist in sorted(moving, key=Artist.get_zorder):
                 self.figure.draw_artist(artist)
         buffer = io.BytesIO()
-        Image.fromarray(np.asarray(self.canvas.buffer_rgba())).convert("RGB").save(buffer, format="PNG")
+        Image.fromarray(np.asarray(self.canvas.buffer_rgba())).convert("RGB").save(buffer, format="PNG", compress_level=3)
         self.png = base64.b64encode(buffer.getvalue()).decode("ascii")
 
     @property

@@ -7,6 +7,7 @@ import ast
 import functools
 import importlib
 import inspect
+import itertools
 import re
 import sys
 from collections import Counter
@@ -198,10 +199,14 @@ def test_recorded_results_do_not_pass_the_hidden_checks(lesson):
         statuses = []
         for check in hidden:
             recorded = []
-            judge(check, todo.function, {todo.function: lambda *a, solved=solved, kept=recorded, **k: kept.append(solved(*a, **k)) or kept[-1]},
-                  seed=1)
-            replay = iter(recorded + recorded[-1:] * 1000)
-            statuses.append(judge(check, todo.function, {todo.function: lambda *a, replay=replay, **k: next(replay)}, seed=2).status)
+
+            def record(*arguments, solved=solved, recorded=recorded, **named):
+                recorded.append(solved(*arguments, **named))
+                return recorded[-1]
+
+            judge(check, todo.function, {todo.function: record}, seed=1)
+            replay = itertools.cycle(recorded)
+            statuses.append(judge(check, todo.function, {todo.function: lambda *_, replay=replay, **__: next(replay)}, seed=2).status)
         assert set(statuses) != {PASSED}, todo.function
 
 
@@ -309,8 +314,8 @@ def test_mutants_of_a_known_region(tmp_path):
 
 def test_a_mutant_that_never_ends_is_rejected(tmp_path):
     file = tmp_path / "small.py"
-    file.write_text("def f(x):\n    ### BEGIN SOLUTION TODO 1: One | 一\n    while x > 0:\n        x = x - 1\n    ### END SOLUTION\n    return x\n",
-                    encoding="utf-8")
+    file.write_text("def f(x):\n    ### BEGIN SOLUTION TODO 1: One | 一\n    while x > 0:\n        x = x - 1\n"
+                    "    ### END SOLUTION\n    return x\n", encoding="utf-8")
 
     def check_f_counts_down(answers):
         assert answers.f(3) == 0
@@ -326,9 +331,9 @@ def test_a_mutant_that_never_ends_is_rejected(tmp_path):
 
 def test_an_answer_replaces_its_region_only(tmp_path):
     file = tmp_path / "small.py"
-    file.write_text("def f(x):\n    for i in range(2):\n        ### BEGIN SOLUTION TODO 1: One | 一\n        x = x + 1\n        ### END SOLUTION\n"
-                    "    return x\n\n\ndef g(x):\n    ### BEGIN SOLUTION TODO 2: Two | 二\n    y = 2 * x\n    ### END SOLUTION\n    return y\n",
-                    encoding="utf-8")
+    file.write_text("def f(x):\n    for i in range(2):\n        ### BEGIN SOLUTION TODO 1: One | 一\n        x = x + 1\n"
+                    "        ### END SOLUTION\n    return x\n\n\ndef g(x):\n    ### BEGIN SOLUTION TODO 2: Two | 二\n    y = 2 * x\n"
+                    "    ### END SOLUTION\n    return y\n", encoding="utf-8")
     assert (reference(file)["f"](1), reference(file)["g"](1)) == (3, 2)
     changed = with_region(file, 1, "if x:\n    x = 10 * x")
     assert (changed["f"](1), changed["g"](1)) == (100, 2)

@@ -85,13 +85,13 @@ def _number(x) -> str:
 
 def _difference(got, expected) -> str | None:
     """None if equal up to rounding, else what to add to the description of `got` ("" when the values say it)."""
+    several = isinstance(got, (list, tuple)) and isinstance(expected, (list, tuple))
+    if several and any(isinstance(item, torch.Tensor) for item in got):
+        return _difference_of_structures(got, expected)  # two tensors returned, two lists of numbers expected
     wanted = expected if isinstance(expected, torch.Tensor) else _as_tensor(expected)
     if wanted is None:
         return _difference_of_structures(got, expected)
     if not isinstance(got, torch.Tensor):
-        several = isinstance(got, (list, tuple)) and isinstance(expected, (list, tuple))
-        if several and any(isinstance(item, torch.Tensor) for item in got):
-            return _difference_of_structures(got, expected)  # two tensors returned, two lists of numbers expected
         got_tensor = _as_tensor(got)
         if isinstance(expected, torch.Tensor) or got_tensor is None:
             return "  (a tensor was expected | 应为张量)" if got is not None else "  (nothing was returned | 没有返回值)"
@@ -113,7 +113,7 @@ def _difference_of_structures(got, expected) -> str | None:
     if isinstance(expected, (list, tuple)):
         if not isinstance(got, (list, tuple)) or len(got) != len(expected):
             return f"  (should hold | 应含 {len(expected)})"
-        for mine, wanted in zip(got, expected):
+        for mine, wanted in zip(got, expected, strict=True):
             difference = _difference(mine, wanted)
             if difference is not None:
                 return difference

@@ -10,9 +10,9 @@ import numpy as np
 
 def aggregate_sequence_logps(token_logps, completion_mask):
     totals = []
-    for scores, valid in zip(token_logps.tolist(), completion_mask.tolist()):
+    for scores, valid in zip(token_logps.tolist(), completion_mask.tolist(), strict=True):
         total = 0.0
-        for score, is_valid in zip(scores, valid):
+        for score, is_valid in zip(scores, valid, strict=True):
             if is_valid:
                 total += score
         totals.append(total)
@@ -45,7 +45,7 @@ def leave_one_out_advantages(rewards, group_ids):
 def rloo_policy_loss(new_logps, old_logps, advantages, epsilon_low, epsilon_high):
     """Losses, ratios, and the derivative of each loss by its new log-probability, read from the table of cases."""
     losses, ratios, slopes = [], [], []
-    for new, old, advantage in zip(new_logps.tolist(), old_logps.tolist(), advantages.tolist()):
+    for new, old, advantage in zip(new_logps.tolist(), old_logps.tolist(), advantages.tolist(), strict=True):
         ratio = math.exp(new - old)
         if advantage > 0 and ratio > 1 + epsilon_high:
             loss, slope = -(1 + epsilon_high) * advantage, 0.0

@@ -178,7 +178,7 @@ wrong("kl_clamped_per_sequence", "a sequence's KL below 0 must not pay a bonus |
       shaped_rewards = external_rewards.detach() - beta * sequence_kl
       """)
 
-wrong("kl_weighted_by_probability", "the expectation needs the probability as a weight, though the token was sampled | 已采样的 Token 还要再乘概率",
+wrong("kl_weighted_by_probability", "a sampled token is weighted by its probability once more | 已采样的 Token 还要再乘概率",
       caught_by="check_shape_rloo_rewards_kl_is_k1",
       todo_2="""
       token_kl = old_token_logps.exp() * (old_token_logps - reference_token_logps)
@@ -902,7 +902,7 @@ wrong("log_ratio_loss", "the surrogate is advantage times log-ratio | 代理目�
       losses = -advantages.detach() * (new_logps - old_logps.detach())
       """)
 
-wrong("clipped_weight_reinforce", "the clipped ratio is a frozen weight of the log-probability, as in CISPO | 裁剪后的比率是对数概率的固定权重，像 CISPO 那样",
+wrong("clipped_weight_reinforce", "the clipped ratio is only a weight, as in CISPO | 裁剪后的比率只是权重，像 CISPO 那样",
       caught_by="check_rloo_policy_loss_is_minus_the_advantage_at_ratio_one",
       todo_4="""
       ratios = torch.exp(new_logps - old_logps.detach())

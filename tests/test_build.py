@@ -1,11 +1,9 @@
 """The build: what it refuses, each shown on a lesson that is good but for one edit; and what it makes of a good one."""
 
-import json
 import re
+import shutil
 import subprocess
 import sys
-from functools import cache
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -243,15 +241,13 @@ LESSON_MD, CHECKS_PY, ALGORITHM_PY = "lessons/tiny/lesson.md", "lessons/tiny/che
 COURSE_TOML, GLOSSARY_MD = "lessons/course.toml", "lessons/glossary.md"
 
 
-@pytest.fixture(autouse=True)
-def one_payload(monkeypatch):
+@pytest.fixture(autouse=True, scope="module")
+def one_payload():
     """Cutting the font takes most of a build's time, and the tiny lesson always carries the same files."""
-    monkeypatch.setattr(notebook_module, "payload_files", lambda code: payload_of_the_tiny_lesson())
-
-
-@cache
-def payload_of_the_tiny_lesson():
-    return payload_files("")
+    files = payload_files("")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(notebook_module, "payload_files", lambda code: files)
+        yield
 
 
 def write_course(folder):
@@ -424,8 +420,17 @@ def printed(text, name="stdout"):
     return nbformat.v4.new_output("stream", name=name, text=text)
 
 
-def built_and_run(folder):
+@pytest.fixture
+def built(course_built_once, tmp_path):
+    """The good course in tmp_path, built and run; gives the function that reads it."""
+    shutil.copytree(course_built_once, tmp_path, dirs_exist_ok=True)
+    return lambda: read_course(tmp_path / "lessons", tmp_path / "algorithms")
+
+
+@pytest.fixture(scope="module")
+def course_built_once(tmp_path_factory):
     """The good course, built, with outputs of the kinds that a run gives."""
+    folder = tmp_path_factory.mktemp("built")
     read = write_course(folder)
     builder.build(read(), folder)
     outputs = {"setup": printed("Advantage Lab"), "picture": picture(), "check-centered": printed("✓ centered"),
@@ -436,7 +441,7 @@ def built_and_run(folder):
                 if cell.cell_type == "code":
                     cell.outputs = [outputs[cell.id]] if cell.id in outputs else []
     builder.build(read(), folder)
-    return read
+    return folder
 
 
 class opened:
@@ -457,10 +462,9 @@ def cell_of(notebook, key):
     return next(cell for cell in notebook.cells if cell.id == key)
 
 
-def test_check_accepts_what_build_gave(tmp_path):
-    read = built_and_run(tmp_path)
+def test_check_accepts_what_build_gave(built, tmp_path):
     before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
-    assert len(builder.check(read(), tmp_path)) == 4
+    assert len(builder.check(built(), tmp_path)) == 4
     assert before == {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
 
 
@@ -588,39 +592,36 @@ BUILT_EDITS = {
 
 
 @pytest.mark.parametrize("name", BUILT_EDITS)
-def test_refuses_built_file(name, tmp_path):
+def test_refuses_built_file(name, built, tmp_path):
     folder, change, key, words = BUILT_EDITS[name]
-    read = built_and_run(tmp_path)
     with opened(tmp_path, folder, "en") as notebook:
         change(notebook)
     with pytest.raises(Refused) as refused:
-        builder.check(read(), tmp_path)
+        builder.check(built(), tmp_path)
     said = str(refused.value)
     assert said.startswith(str(tmp_path / folder / "en" / "04_tiny.ipynb")) and key in said and words in said
 
 
-def test_refuses_missing_stray_and_broken_files(tmp_path):
-    read = built_and_run(tmp_path)
+def test_refuses_missing_stray_and_broken_files(built, tmp_path):
     learner = tmp_path / "notebooks" / "zh" / "04_tiny.ipynb"
     stray = tmp_path / "solutions" / "en" / "05_gone.ipynb"
     stray.write_bytes(learner.read_bytes())
     with pytest.raises(Refused, match=r"05_gone\.ipynb: no lesson builds this file"):
-        builder.check(read(), tmp_path)
+        builder.check(built(), tmp_path)
     stray.unlink()
     text = learner.read_text(encoding="utf-8")
     learner.write_text(text[:len(text) // 2], encoding="utf-8")
     with pytest.raises(Refused, match=r"zh.04_tiny\.ipynb: not a notebook"):
-        builder.check(read(), tmp_path)
+        builder.check(built(), tmp_path)
     learner.unlink()
     with pytest.raises(Refused, match=r"zh.04_tiny\.ipynb: not built"):
-        builder.check(read(), tmp_path)
+        builder.check(built(), tmp_path)
 
 
-def test_refuses_a_source_that_changed_since(tmp_path):
-    read = built_and_run(tmp_path)
+def test_refuses_a_source_that_changed_since(built, tmp_path):
     edit(tmp_path, ALGORITHM_PY, "rewards * 0.5", "rewards / 2")
     with pytest.raises(Refused, match=r"solutions.en.04_tiny\.ipynb: \[halved\] .*line 6"):
-        builder.check(read(), tmp_path)
+        builder.check(built(), tmp_path)
 
 
 def test_refusal_is_printed_and_the_exit_status_is_1(tmp_path, monkeypatch, capsys):
@@ -631,20 +632,19 @@ def test_refusal_is_printed_and_the_exit_status_is_1(tmp_path, monkeypatch, caps
     assert "[use-it] unknown metadata dmeo" in capsys.readouterr().err
 
 
-def test_outputs_stay_while_the_code_stays(tmp_path):
-    read = built_and_run(tmp_path)
+def test_outputs_stay_while_the_code_stays(built, tmp_path):
     edit(tmp_path, LESSON_MD, "Subtract the baseline", "Take away the baseline")
-    builder.build(read(), tmp_path)
+    builder.build(built(), tmp_path)
     with opened(tmp_path, "solutions", "en") as solved, opened(tmp_path, "notebooks", "en") as learner:
         assert "Take away" in cell_of(solved, "step-1").source
         assert cell_of(solved, "use-it").outputs and cell_of(solved, "picture").outputs == cell_of(learner, "picture").outputs != []
         assert not any(cell.outputs for cell in learner.cells if cell.cell_type == "code" and cell.id != "picture")
     edit(tmp_path, ALGORITHM_PY, "rewards * 0.5", "rewards / 2")
-    builder.build(read(), tmp_path)
+    builder.build(built(), tmp_path)
     with opened(tmp_path, "solutions", "en") as solved:
         assert not any(cell.outputs for cell in solved.cells if cell.cell_type == "code")
     with pytest.raises(Refused, match="make notebooks"):
-        builder.check(read(), tmp_path)
+        builder.check(built(), tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -652,10 +652,8 @@ def notebooks(tmp_path_factory):
     """(language, kind) → notebook of the good lesson."""
     folder = tmp_path_factory.mktemp("course")
     lesson = read_lesson(write_course(folder)(), "tiny")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(notebook_module, "payload_files", lambda code: payload_of_the_tiny_lesson())
-        return {(language, kind): build_notebook(lesson, language, kind)
-                for language in ("en", "zh") for kind in ("learner", "solution", "source")}
+    return {(language, kind): build_notebook(lesson, language, kind)
+            for language in ("en", "zh") for kind in ("learner", "solution", "source")}
 
 
 @pytest.mark.parametrize("kind", ["learner", "solution", "source"])
@@ -716,6 +714,26 @@ def test_solutions_stand_never_in_the_learners_notebook(notebooks):
         assert "stop-here" in [cell.id for cell in notebooks[language, "learner"].cells]
 
 
+def test_a_given_function_of_an_earlier_lesson_stands_solved(tmp_path):
+    read = write_course(tmp_path)
+    (tmp_path / "lessons" / "next").mkdir()
+    with open(tmp_path / COURSE_TOML, "a", encoding="utf-8") as file:
+        file.write(COURSE[COURSE.index("\n[[lesson]]"):].replace('"tiny"\n', '"next"\n').replace("04", "05").replace("T-TINY", "T-NEXT")
+                   .replace("points = 6", "points = 3"))
+    for name, text in {"lesson.md": LESSON[:LESSON.index("+++")] + CELL["require-rewards"] + "\n" + CELL["centered"].replace("exercise", "given")
+                       .replace(CELL["centered"][CELL["centered"].index("hint"):CELL["centered"].rindex("---")], "")
+                       + "\n" + CELL["halved"] + "\n" + CELL["check-halved"],
+                       "checks.py": CHECKS, "spec.py": SPEC}.items():
+        (tmp_path / "lessons" / "next" / name).write_text(text, encoding="utf-8")
+    (tmp_path / "algorithms" / "next.py").write_text(
+        ALGORITHM[:ALGORITHM.index("def require")] + ALGORITHM[ALGORITHM.index("def halved"):].replace("TODO 2", "TODO 1"), encoding="utf-8")
+    given = cell_of(build_notebook(read_lesson(read(), "next"), "en", "learner"), "centered").source
+    assert given == (
+        "# [centered] Given: run this cell as it is. | 已给出：直接运行。\ndef centered(rewards: torch.Tensor) -> torch.Tensor:\n"
+        '    """Rewards minus their mean. | 奖励减去均值。"""\n    require_rewards(rewards)\n    mean_of_all = rewards.mean()\n'
+        "    result = rewards - mean_of_all\n    return result")
+
+
 def test_hints_fold_in_the_learners_language(notebooks):
     assert cell_of(notebooks["zh", "learner"], "centered-hints").source == (
         "<details><summary>提示 1</summary>\n\n先求均值。\n\n</details>\n\n<details><summary>提示 2</summary>\n\n再减去它。\n\n</details>")
@@ -748,7 +766,7 @@ def test_refuses_a_payload_over_its_limit(tmp_path, monkeypatch):
 
 
 def test_the_same_source_gives_the_same_bytes(tmp_path, monkeypatch):
-    monkeypatch.undo()  # the payload is made anew, too
+    monkeypatch.setattr(notebook_module, "payload_files", payload_files)  # the payload is made anew, too
     contents = []
     for folder in (tmp_path / "one", tmp_path / "two"):
         files = builder.build(write_course(folder)(), folder)

@@ -107,9 +107,12 @@ def check_source(key: str, function: str, checks: Module, spec: Module, with_hid
         imports = checks.imports_for(body, leave_out=("spec",))
         region = ["### BEGIN HIDDEN TESTS", *imports]
         if re.search(r"\bspec\.", body):
-            region += [_spec_namespace(spec), ""]
-        parts.append("\n".join(region) + f"\n\n{body}\n### END HIDDEN TESTS")
-    return "\n\n\n".join(parts) + f"\n\n\n{run}"
+            region += ["", "", _spec_namespace(spec)]
+        # Without the lines from BEGIN to END, which nbgrader takes out, the cell is the learner's to the letter.
+        parts.append("\n".join(region) + f"\n\n\n{body}\n\n\n### END HIDDEN TESTS\n{run}")
+    else:
+        parts.append(run)
+    return "\n\n\n".join(parts)
 
 
 def _with_run(imports: list[str]) -> list[str]:

@@ -76,7 +76,8 @@ def check_answer_span_mask_refuses(answers):
 def hidden_answer_span_mask_random(answers, rng):
     for _ in range(60):
         text, offsets = spec.random_completion(rng)
-        expect_close(answers.answer_span_mask(text, offsets), torch.tensor(spec.answer_span_mask(text, offsets), dtype=torch.bool), message(
+        expected = torch.tensor(spec.answer_span_mask(text, offsets), dtype=torch.bool)
+        expect_close(answers.answer_span_mask(text, offsets), expected, message(
             en="A random completion: boxes of every kind, tokens that glue, skip or have no width.",
             zh="随机回答：各种方框，Token 有粘连、有间隔、有零宽。"))
 

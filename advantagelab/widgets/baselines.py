@@ -13,7 +13,7 @@ from ..language import text
 from .panel import Panel, Picture, Words, checkbox, is_static, question, slider
 from .style import BLACK, BLUE, GRAY, ORANGE, PAPER, number
 
-SIZE = (7.4, 3.5)
+SIZE = (7.4, 3.3)
 REWARDS = (1.0, 0.0, 0.0, 0.0)
 
 REWARD = {"marker": "o", "markersize": 8, "color": BLACK}
@@ -43,13 +43,13 @@ def group_baselines(rewards: np.ndarray) -> Baselines:
 
 
 def frame_group(figure: Figure) -> None:
-    left, right = figure.add_axes((0.135, 0.235, 0.38, 0.66)), figure.add_axes((0.57, 0.235, 0.42, 0.66))
+    left, right = figure.add_axes((0.135, 0.21, 0.38, 0.69)), figure.add_axes((0.57, 0.21, 0.42, 0.69))
     for axes in (left, right):
         axes.set(ylim=(len(REWARDS) + 0.5, 0.5), yticks=range(1, len(REWARDS) + 1))
         axes.tick_params(axis="y", length=0)
-    left.set(title=plot_text("Rewards and baselines", "奖励与基线"), xlim=(-1.2, 2.2), xticks=range(-1, 3))
+    left.set(title=plot_text("Rewards and baselines", "奖励与基线"), xlim=(-1.45, 2.45), xticks=range(-1, 3))
     left.set_yticks(range(1, len(REWARDS) + 1), [plot_text(f"completion {i}", f"回答 {i}") for i in range(1, len(REWARDS) + 1)])
-    right.set(title=plot_text("Advantage = reward − baseline", "优势 = 奖励 − 基线"), xlim=(-4.1, 4.1), xticks=range(-3, 4))
+    right.set(title=plot_text("Advantage = reward − baseline", "优势 = 奖励 − 基线"), xlim=(-4.7, 4.7), xticks=range(-3, 4))
     right.axvline(0, color=GRAY, linewidth=0.8)
     reward = Line2D([], [], linestyle="", **REWARD)
     own, mean = Line2D([], [], color=BLUE, linewidth=3), Line2D([], [], **GROUP_MEAN)

@@ -66,8 +66,10 @@ class Picture:
             self.canvas.restore_region(self._background)
             for artist in sorted(moving, key=Artist.get_zorder):
                 self.figure.draw_artist(artist)
+        # Few colors are in use: a palette gives a third of the bytes in half the time.
+        pixels = Image.fromarray(np.asarray(self.canvas.buffer_rgba())).convert("RGB")
         buffer = io.BytesIO()
-        Image.fromarray(np.asarray(self.canvas.buffer_rgba())).convert("RGB").save(buffer, format="PNG", compress_level=3)
+        pixels.quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(buffer, format="PNG")
         self.png = base64.b64encode(buffer.getvalue()).decode("ascii")
 
     @property
@@ -108,8 +110,8 @@ class Panel(Picture):
         return {"application/vnd.jupyter.widget-view+json": widget_view, "image/png": self.png, "text/plain": self.alt}
 
 
-LABEL = {"description_width": "150px"}
-WIDE = {"width": "420px", "max_width": "100%"}
+LABEL = {"description_width": "175px"}
+WIDE = {"width": "460px", "max_width": "100%"}
 
 
 def slider(label: str, value: float, low: float, high: float, step: float, digits: int = 2) -> W.FloatSlider:
@@ -123,7 +125,8 @@ def whole_slider(label: str, value: int, low: int, high: int) -> W.IntSlider:
 
 
 def toggle(label: str, options: list[tuple[str, Any]], value: Any) -> W.ToggleButtons:
-    return W.ToggleButtons(description=label, options=options, value=value, style={**LABEL, "button_width": "70px"})
+    style = {**LABEL, "button_width": "70px"}
+    return W.ToggleButtons(description=label, options=options, value=value, style=style, layout=W.Layout(**WIDE))
 
 
 def dropdown(label: str, options: list[tuple[str, Any]], value: Any) -> W.Dropdown:

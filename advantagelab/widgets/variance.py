@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from ..fonts import plot_text
 from ..language import text
 from .panel import Panel, Picture, Words, dropdown, is_static, question, slider, whole_slider
-from .style import BLACK, BLUE, GRAY, ORANGE, VERMILLION, number
+from .style import BLACK, BLUE, GRAY, ORANGE, PAPER, VERMILLION, number
 
-SIZE = (7.4, 3.1)
+SIZE = (7.4, 3.0)
 # Name → (probability of each arm, its reward). Softmax policies, so the score of arm k is onehot(k) − probabilities.
 BANDITS = {
     "uniform": ((1 / 3, 1 / 3, 1 / 3), (1.0, 0.0, 0.5)),
@@ -71,7 +71,7 @@ BARS = {
 
 
 def frame_variance(figure: Figure) -> None:
-    left, right = figure.add_axes((0.155, 0.2, 0.3, 0.66)), figure.add_axes((0.52, 0.2, 0.46, 0.66))
+    left, right = figure.add_axes((0.155, 0.17, 0.3, 0.7)), figure.add_axes((0.52, 0.17, 0.46, 0.7))
     for axes in (left, right):
         axes.set(ylim=(len(ESTIMATORS) - 0.4, -0.6))
         axes.tick_params(axis="y", length=0)
@@ -93,7 +93,7 @@ def draw_variance(figure: Figure, estimates: dict[str, dict[int, Estimate]], gro
     for row, (estimator, by_size) in enumerate(estimates.items()):
         now, mark = by_size[group_size], MARKS[estimator]
         left.barh(row, now.relative, 0.5, **BARS[estimator])
-        left.text(now.relative + 0.04, row, number(now.relative), va="center_baseline", fontsize=9)
+        left.text(now.relative + 0.04, row, number(now.relative), va="center_baseline", fontsize=9, bbox=PAPER)
         right.axhline(row, color=GRAY, linewidth=0.5)
         right.plot([estimate.variance for estimate in by_size.values()], [row] * len(by_size), linestyle="", markersize=4, **mark)
         right.plot([now.variance], [row], markersize=11, **mark)

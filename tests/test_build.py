@@ -356,6 +356,11 @@ SOURCE_EDITS = {
     "comment in one language": (ALGORITHM_PY, ":", "和为 0", "# [N]: sums to 0 | 和为 0", "# 和为 0"),
 
     "visible check that uses spec": (CHECKS_PY, "[check-halved]", "uses spec", "[0.5, 1.5], message", "spec.halved([1.0, 3.0]), message"),
+    "visible check that hands spec on": (CHECKS_PY, "[check-halved]", "uses spec", "[0.5, 1.5], message", "vars(spec)['halved']([1.0, 3.0]), message"),
+    "spec under another name": (CHECKS_PY, "[check-halved]", "from . import spec as oracle", "from . import spec\n",
+                                "from . import spec\nfrom . import spec as oracle\n", "[0.5, 1.5], message", "oracle.halved([1.0, 3.0]), message"),
+    "helper of the lesson": (CHECKS_PY, "[check-halved]", "from .helper import three", "from . import spec\n",
+                             "from . import spec\nfrom .helper import three\n", "[1.0, 3.0])), [0.5", "[1.0, three])), [0.5"),
     "no hidden check": (CHECKS_PY, "[check-halved]", "hidden_halved_", "def hidden_halved_random", "def random_halved"),
     "no visible check": (CHECKS_PY, "[check-halved]", "check_halved_", "def check_halved_by_hand", "def by_hand_halved"),
     "helper of a check": (CHECKS_PY, "[check-halved]", "THREE", "def check_halved_by_hand", "THREE = 3.0\n\n\ndef check_halved_by_hand",
@@ -687,7 +692,8 @@ def test_nbgrader_metadata(notebooks, kind):
         assert cells[key].metadata.deletable is False
     for key in ("centered", "check-centered", "require-rewards"):
         assert cells[key].source.startswith(f"# [{key}] ")
-    assert [key for key, cell in cells.items() if "raises-exception" in cell.metadata.get("tags", [])] == ["check-centered", "check-halved", "use-it"]
+    assert {key: cell.metadata.tags for key, cell in cells.items() if "tags" in cell.metadata} == {
+        "check-centered": ["raises-exception"], "check-halved": ["raises-exception"], "use-it": ["demo", "raises-exception", "use"]}
 
 
 def text_of(notebook):
@@ -756,6 +762,12 @@ def test_payload_carries_what_is_imported_not_what_is_mentioned():
     assert not [name for name in payload_files('print("learn of conformance and tinylm")') if re.search("learn|conformance|tinylm", name)]
     assert "advantagelab/conformance/__init__.py" in payload_files("from advantagelab import conformance")
     assert "advantagelab/conformance/__init__.py" in payload_files("import advantagelab.conformance as c")
+
+
+def test_refuses_what_no_notebook_carries():
+    with pytest.raises(Refused, match="algorithms: a code cell imports this, but a notebook never carries it"):
+        payload_files("from advantagelab.algorithms.rloo import rloo_policy_loss")
+    payload_files("from advantagelab import set_language, __version__")
 
 
 def test_refuses_a_payload_over_its_limit(tmp_path, monkeypatch):

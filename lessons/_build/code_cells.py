@@ -94,19 +94,23 @@ def check_source(key: str, function: str, checks: Module, spec: Module, with_hid
     hidden = [checks.function(name) for name in checks.functions if name.startswith(f"hidden_{function}_")]
     if not visible or not hidden:
         raise Refused(checks.file, f"{function} needs at least one check_{function}_… and one hidden_{function}_…", key=key)
-    if any(re.search(r"\bspec\.", source) for source in visible):
-        raise Refused(checks.file, f"a visible check of {function} uses spec: visible checks hold literals and properties only", key=key)
     imported = {name for node in checks.tree.body if isinstance(node, (ast.Import, ast.ImportFrom)) for name in _names_bound(node)}
+    for line in checks.imports_for("\n".join([*visible, *hidden])):
+        if line.startswith("from .") and line != "from . import spec":
+            raise Refused(checks.file, f"a check of {function} needs `{line}`, which a notebook lacks: of the lesson only "
+                                       "`from . import spec`, in hidden checks", key=key)
     for source in [*visible, *hidden]:
         checks.check_names(source, imported, key, f"a check of {function}")
     run = f'{RUN}(globals(), "{function}")'
     body = "\n\n\n".join(visible)
+    if "from . import spec" in checks.imports_for(body):
+        raise Refused(checks.file, f"a visible check of {function} uses spec: visible checks hold literals and properties only", key=key)
     parts = [f"# [{key}] Run this cell after yours. | 写完后运行本单元。\n" + "\n".join(_with_run(checks.imports_for(body))), body]
     if with_hidden:
         body = "\n\n\n".join(hidden)
         imports = checks.imports_for(body, leave_out=("spec",))
         region = ["### BEGIN HIDDEN TESTS", *imports]
-        if re.search(r"\bspec\.", body):
+        if "from . import spec" in checks.imports_for(body):
             region += ["", "", _spec_namespace(spec)]
         # Without the lines from BEGIN to END, which nbgrader takes out, the cell is the learner's to the letter.
         parts.append("\n".join(region) + f"\n\n\n{body}\n\n\n### END HIDDEN TESTS\n{run}")

@@ -64,7 +64,7 @@ def _code(cell: Cell, lesson: Lesson, kind: str, known: set[str]) -> str:
 
 def _metadata(cell: Cell) -> dict:
     metadata = {}
-    tags = [*(cell.tags or []), *(["raises-exception"] if cell.role == "check" or cell.demo else [])]
+    tags = [*(cell.tags or []), *(["raises-exception"] if cell.role == "check" or cell.demo else []), *(["demo"] if cell.demo else [])]
     if tags:
         metadata["tags"] = sorted(set(tags))
     if cell.role in NBGRADER:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .course import ROOT
 from .font_subset import subset_for
+from .refusal import Refused
 
 ALWAYS = ("__init__.py", "language.py", "checking", "widgets", "fonts")
 # What a notebook carries only if its code imports it. The reference, the trainers and hidden checks are never carried.
@@ -19,6 +20,9 @@ FONT = "advantagelab/fonts/AdvantageLabSansSC.otf"
 def payload_files(notebook_code: str, package: Path = ROOT / "advantagelab") -> dict[str, bytes]:
     """Path in the zip → content, for a notebook with this code."""
     imported = _imported(notebook_code)
+    for part in sorted(imported - {Path(name).stem for name in (*ALWAYS, *ON_DEMAND)}):
+        if any((package / name).exists() for name in (part, f"{part}.py")):
+            raise Refused(package / part, "a code cell imports this, but a notebook never carries it")
     wanted = [*ALWAYS, *(part for part in ON_DEMAND if part.removesuffix(".py") in imported)]
     files = {}
     for part in wanted:

@@ -15,7 +15,8 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     init = commands.add_parser("init", help="make an nbgrader course from the lessons | 用课程内容建立 nbgrader 课程")
     init.add_argument("folder", metavar="DIR", type=Path, help="a new or an empty folder | 新的或空的文件夹")
-    init.add_argument("--language", choices=LANGUAGES, required=True, help="of the release; submissions may be in either | 发布所用的语言；两种语言的提交都可评阅")
+    init.add_argument("--language", choices=LANGUAGES, required=True,
+                      help="of the release; submissions may be in either | 发布所用的语言；两种语言的提交都可评阅")
     init.add_argument("--lesson", metavar="NAME", help="only this lesson, such as rloo | 只要这一课，例如 rloo")
     demo = commands.add_parser("demo", help="grade a made-up class and compare the scores | 评阅一个虚构的班级并核对分数")
     demo.add_argument("folder", metavar="DIR", type=Path, nargs="?", help="keep the course there | 课程留在此处")

@@ -12,8 +12,8 @@ from lessons._build.lesson import read_lesson
 from lessons._build.notebook import build_notebook
 from lessons._build.prose_gate import check_words
 
-WARNING = ("`nbgrader autograde` runs students' code as you, with your files, and the checks in the same process: use it only for code that "
-           "you trust. Grading hostile code safely is not part of this yet.",
+WARNING = ("`nbgrader autograde` runs students' code as you, with your files, and the checks in the same process: use it only for code "
+           "that you trust. Grading hostile code safely is not part of this yet.",
            "`nbgrader autograde` 以你的身份运行学生代码，能访问你的文件，检查也在同一个进程里：只用于你信任的代码。目前还不能安全地评阅恶意代码。")
 TEMPLATE = Path(__file__).parent / "config_template.py"
 
@@ -54,14 +54,15 @@ def run_nbgrader(folder: Path, *arguments: str) -> None:
 def next_steps(folder: Path, assignments: list[str]) -> str:
     """What an instructor does with the new course: three lines in each language, and the warning."""
     first = assignments[0]
+    autograde, feedback = f"nbgrader autograde {first}", f"nbgrader generate_feedback {first}"
     return "\n".join([
         f"1. Hand out {folder}/release/{first}/, or the learner notebooks in notebooks/, in either language.",
         f"2. Put what comes back into {folder}/submitted/STUDENT/{first}/{first}.ipynb.",
-        f"3. There, with .venv active: nbgrader autograde {first}; mark the written answers in formgrader (jupyter lab); nbgrader generate_feedback {first}.",
+        f"3. There, with .venv active: {autograde}; mark the written answers in formgrader (jupyter lab); {feedback}.",
         WARNING[0], "",
         f"1. 发放 {folder}/release/{first}/，或 notebooks/ 中的学习版，两种语言都可以。",
         f"2. 收回的文件放到 {folder}/submitted/学号/{first}/{first}.ipynb。",
-        f"3. 在该文件夹中，激活 .venv 后：nbgrader autograde {first}；在 formgrader（jupyter lab）中批改问答题；nbgrader generate_feedback {first}。",
+        f"3. 在该文件夹中，激活 .venv 后：{autograde}；在 formgrader（jupyter lab）中批改问答题；{feedback}。",
         WARNING[1],
     ])
 

@@ -1,15 +1,17 @@
 """A made-up class for lesson RLOO: what its students hand in, and what each file should score."""
 
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from dataclasses import dataclass
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import nbformat
 
 from lessons._build.answers import wrong_answers
+from lessons._build.course import LANGUAGES
 from lessons._build.lesson import Lesson
 from lessons._build.notebook import build_notebook
-from lessons._build.regions import regions, replace_regions, stub_lines
+from lessons._build.regions import Region, regions, stub_lines
 
 WRITTEN = "+1, 0, -1: a completion without a reward is compared with nobody. | 优势为 +1、0、-1：没有奖励的回答不与任何回答比较。"
 ENDLESS = "while True:\n    pass"
@@ -43,44 +45,52 @@ def solutions(lesson: Lesson) -> dict[int, str]:
     return {region.number: dedent("\n".join(lines[region.begin + 1:region.end])) for region in regions(lesson.algorithm.text)}
 
 
-def submission(lesson: Lesson, student: str, language: str, case: str, answers: dict[int, str], wrong: Iterable[int] = (),
+def submission(lesson: Lesson, learner: nbformat.NotebookNode, student: str, case: str, answers: dict[int, str], wrong: Iterable[int] = (),
                written: str | None = None, edit: Callable | None = None) -> Submission:
-    """The learner's notebook with these answers: code by number of the TODO.
+    """A copy of the learner's notebook with these answers: code by number of the TODO.
 
     wrong: the answers that must get no points; written: what stands in the cells of written questions; edit: what else was done to the file
     """
-    notebook, solved = (build_notebook(lesson, language, kind) for kind in ("learner", "source"))
-    sources = {cell.id: cell.source for cell in solved.cells}
-    points, untouched, todo_of = {}, set(), {}
-    for cell, built in _graded_cells(lesson, notebook):
+    notebook, points, untouched = deepcopy(learner), {}, set()
+    built = {cell.id: cell for cell in notebook.cells}
+    todos = {region.function: region for region in regions(lesson.algorithm.text)}
+    for cell in lesson.cells:
         if cell.role == "exercise":
-            source = sources[cell.key]
-            todo = todo_of[cell.exercise] = regions(source)[0].number
-            if todo in answers:
-                built.source = replace_regions(source, lambda region: answers[region.number].splitlines())
+            todo = todos[cell.exercise]
+            if todo.number in answers:
+                built[cell.key].source = _fill(built[cell.key].source, todo, answers[todo.number])
             else:
                 untouched.add(cell.key)
         elif cell.role == "check":
-            todo = todo_of[cell.check]
-            points[cell.key] = cell.points if todo in answers and todo not in wrong else 0
+            number = todos[cell.check].number
+            points[cell.key] = cell.points if number in answers and number not in wrong else 0
         elif cell.role == "question":
             points[cell.key] = 0 if written is None else None
             if written is None:
                 untouched.add(cell.key)
             else:
-                built.source = written
+                built[cell.key].source = written
     if edit:
         edit(notebook)
-    return Submission(student, language, case, notebook, Score(points, frozenset(untouched)))
+    return Submission(student, notebook.metadata.advantagelab.language, case, notebook, Score(points, frozenset(untouched)))
+
+
+def _fill(source: str, todo: Region, code: str) -> str:
+    """Put code where the stub of this TODO stands."""
+    stub, answer = (indent("\n".join(lines), todo.indent) for lines in (stub_lines(todo), code.splitlines()))
+    if stub not in source:
+        raise ValueError(f"the stub of TODO {todo.number} is not in this cell:\n{source}")
+    return source.replace(stub, answer)
 
 
 def demo_class(lesson: Lesson) -> list[Submission]:
     """The first one takes as long as a dozen others."""
     right = solutions(lesson)
     mistakes = {answer.name: answer for answer in wrong_answers(lesson.folder)}
+    learner = {language: build_notebook(lesson, language, "learner") for language in LANGUAGES}
 
     def one(student, language, case, answers, **more):
-        return submission(lesson, student, language, case, answers, **more)
+        return submission(lesson, learner[language], student, case, answers, **more)
 
     def mistaken(student, language, name):
         answer = mistakes[name]
@@ -127,8 +137,3 @@ def log_to_stderr(notebook: nbformat.NotebookNode) -> None:
     cell = nbformat.v4.new_code_cell("import logging\n\nlogging.basicConfig()", id="my-own-cell")
     notebook.cells.insert(2, cell)
 
-
-def _graded_cells(lesson: Lesson, notebook: nbformat.NotebookNode) -> list[tuple]:
-    """The lesson's cells and those built from them, in order."""
-    built = {cell.id: cell for cell in notebook.cells}
-    return [(cell, built[cell.key]) for cell in lesson.cells if cell.role in ("exercise", "check", "question")]

@@ -6,14 +6,21 @@ import random
 import re
 import struct
 import tracemalloc
+from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import save
 
+import lessons.rloo.checks
+import tests.course.answer_span.checks
+from advantagelab.checking import judge
 from autograder.plain_data import (
     DTYPES, MAX_DEPTH, MAX_MESSAGE, MAX_STRUCTURE, MAX_TENSORS, MAX_TEXT, PlainDataError, pack, unpack,
 )
+from lessons._build.answers import reference
+from lessons._build.course import read_course
+from lessons._build.lesson import read_lesson
 
 
 def same(left, right) -> bool:
@@ -262,3 +269,41 @@ def test_parsed_structure_stays_small():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 64 * 2**20 / 8
+
+
+# What a TODO takes and returns must be plain data: every argument and result of every check, in the shipped lesson and the test lesson.
+
+TEST_COURSE = Path(__file__).parent / "course"
+LESSONS = {
+    "rloo": (read_course(), lessons.rloo.checks),
+    "answer_span": (read_course(TEST_COURSE, TEST_COURSE / "algorithms"), tests.course.answer_span.checks),
+}
+
+
+@pytest.mark.parametrize("name, function, check", [
+    (name, function, check) for name, (course, checks) in LESSONS.items() for function in read_lesson(course, name).functions
+    for check in vars(checks) if re.match(f"(check|hidden)_{function}_", check)])
+def test_every_argument_and_result_of_a_check_may_cross(name, function, check):
+    course, checks = LESSONS[name]
+    answers, crossed, changed = reference(course.algorithms_folder / f"{name}.py"), [], []
+    solved = answers[function]
+
+    def cross(value, place: str) -> None:
+        try:  # kept, not raised: a check may expect a ValueError, and PlainDataError is one
+            crossed.append(place)
+            if not same(unpack(pack(value, place)), value):
+                changed.append(f"{place}: {value}")
+        except PlainDataError as error:
+            changed.append(str(error))
+
+    def call(*arguments, **named):
+        for index, value in enumerate(arguments):
+            cross(value, f"arguments[{index}]")
+        for key, value in named.items():
+            cross(value, key)
+        result = solved(*arguments, **named)
+        cross(result, "result")
+        return result
+
+    assert judge(getattr(checks, check), function, {**answers, function: call}).status == "passed"
+    assert not changed and "arguments[0]" in crossed and "result" in crossed

@@ -39,7 +39,7 @@ def clip_objective(ratio: np.ndarray, advantage: float, epsilon_low: float, epsi
 
 def frame_clip(figure: Figure) -> None:
     left, right = figure.add_axes((0.06, 0.27, 0.42, 0.62)), figure.add_axes((0.565, 0.27, 0.42, 0.62))
-    left.set(title=plot_text(r"Objective $J$", r"目标 $J$"))
+    left.set(title=plot_text(r"Surrogate objective $J$", r"代理目标 $J$"))
     right.set(title=plot_text(r"Gradient $\partial J/\partial\log\pi$", r"梯度 $\partial J/\partial\log\pi$"))
     for axes in (left, right):
         axes.set(xlim=(0, 2.2), ylim=(-2.4, 2.4), xticks=(0, 0.5, 1, 1.5, 2), yticks=(-2, -1, 0, 1, 2))
@@ -73,10 +73,10 @@ def describe_clip(advantage: int, ratio: float, epsilon_low: float, epsilon_high
     low, high, signed = number(low_bound), number(high_bound), number(advantage, 0, sign=True)
     shown, objective, gradient = number(ratio), number(point.objective), number(point.gradient, sign=True)
     alt = text(
-        f"Objective J and its gradient against the sequence ratio, clip range {low} to {high}. "
+        f"Surrogate objective J and its gradient against the sequence ratio, clip range {low} to {high}. "
         f"For A = +1 the gradient is 0 above {high}, for A = −1 below {low}, elsewhere it is the ratio times A. "
         f"The point: A = {signed}, ratio {shown}, J = {objective}, gradient {gradient}.",
-        f"目标 J 及其梯度随序列比率的变化，裁剪范围 {low} 到 {high}。"
+        f"代理目标 J 及其梯度随序列比率的变化，裁剪范围 {low} 到 {high}。"
         f"A = +1 时比率大于 {high} 则梯度为 0，A = −1 时比率小于 {low} 则梯度为 0，其余处梯度为比率乘 A。"
         f"当前点：A = {signed}，比率 {shown}，J = {objective}，梯度 {gradient}。",
     )
@@ -122,7 +122,7 @@ def _draw(figure: Figure, values: dict[str, Any]) -> Words:
 
 
 def clip_region() -> Picture:
-    """J and its gradient against the ratio. | 目标 J 及其梯度随比率的变化。"""
+    """J and its gradient against the sequence ratio. | 代理目标 J 及其梯度随序列比率的变化。"""
     if is_static():
         return Picture(SIZE, frame_clip, _draw, START)
     controls = {

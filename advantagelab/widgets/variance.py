@@ -115,12 +115,12 @@ def describe_variance(bandit: str, estimates: dict[str, dict[int, Estimate]], gr
     )
     times = now["leave_one_out"].variance / now["none"].variance
     if times > 0.1:
-        compared = text(f"{number(times)} times the variance without a baseline", f"无基线时的 {number(times)} 倍")
+        compared = text(f"{number(times)} times that without a baseline", f"无基线时的 {number(times)} 倍")
     else:
-        compared = text(f"1/{1 / times:.0f} of the variance without a baseline", f"无基线时的 1/{1 / times:.0f}")
+        compared = text(f"1/{1 / times:.0f} of that without a baseline", f"无基线时的 1/{1 / times:.0f}")
     shrunk = number(now["group_mean"].relative)
     caption = text(
-        f"Leave-one-out is unbiased and has {compared}. "
+        f"Leave-one-out is unbiased; its variance is {compared}. "
         f"The group mean shrinks the expected gradient to (G − 1)/G = {shrunk}, because each reward is partly subtracted from itself.",
         f"留一基线无偏，方差是{compared}。组均值使期望梯度只剩真实梯度的 (G − 1)/G = {shrunk} 倍，因为每个奖励都减去了自身的一部分。",
     )

@@ -13,13 +13,13 @@ def main(arguments: list[str] | None = None) -> int:
     mode = build.add_mutually_exclusive_group()
     mode.add_argument("--check", action="store_true", help="write nothing; refuse what is not as its source gives it")
     mode.add_argument("--run", action="store_true", help="run the solved notebooks and refresh their outputs (`make notebooks`)")
-    check = commands.add_parser("check", help="run a lesson's visible and hidden checks on the functions in a file", add_help=False)
-    check.add_argument("rest", nargs=argparse.REMAINDER)
-    options = parser.parse_args(arguments)
-    if options.command == "check":
+    commands.add_parser("check", help="run a lesson's visible and hidden checks on the functions in a file")
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["check"]:  # needs no build tools, and has a help of its own
         from ._build.check_command import main as check_main
 
-        return check_main(options.rest)
+        return check_main(arguments[1:])
+    options = parser.parse_args(arguments)
     from ._build import build as builder
     from ._build.course import read_course
 

@@ -16,229 +16,24 @@ from lessons._build.lesson import read_lesson
 from lessons._build.notebook import build_notebook
 from lessons._build.payload import payload_files, unpack
 from lessons._build.refusal import Refused
-
-COURSE = '''
-[course]
-title = ["A course", "一门课"]
-owner = ""
-repository = ""
-branch = "main"
-
-[[lesson]]
-name = "tiny"
-number = "04"
-code = "T-TINY"
-title = ["Tiny", "微型"]
-difficulty = ["Easy", "简单"]
-environment = ["BASE-CPU", "BASE-CPU"]
-audience = ["Tests", "测试"]
-tags = [["tiny"], ["微型"]]
-minutes = 5
-points = 6
-'''
-
-GLOSSARY = '''# Glossary | 术语表
-
-| English | 中文 | symbol / name in code | note | not \\| 不用 |
-|---|---|---|---|---|
-| baseline | 基线 | $b$ | | |
-| reward | 奖励 | $r_i$ | | 回馈 |
-'''
-
-ALGORITHM = '''"""Two functions, for the tests of the build."""
-
-import torch
-
-HALF = 0.5
-
-
-def require_rewards(rewards: torch.Tensor) -> None:
-    """Refuse an empty list of rewards. | 拒绝空的奖励列表。"""
-    if rewards.numel() == 0:
-        raise ValueError("rewards are empty | 奖励为空")
-
-
-def centered(rewards: torch.Tensor) -> torch.Tensor:
-    """Rewards minus their mean. | 奖励减去均值。"""
-    require_rewards(rewards)
-    # result = ???  # [N]: sums to 0 | 和为 0
-    ### BEGIN SOLUTION TODO 1: Center | 中心化
-    mean_of_all = rewards.mean()
-    result = rewards - mean_of_all
-    ### END SOLUTION
-    return result
-
-
-def halved(rewards: torch.Tensor) -> torch.Tensor:
-    """Half of each reward. | 每个奖励的一半。"""
-    # result = ???  # [N]: half | 一半
-    ### BEGIN SOLUTION TODO 2: Halve | 减半
-    result = rewards * 0.5
-    ### END SOLUTION
-    return result
-'''
-
-CHECKS = '''"""Checks of the tiny lesson."""
-
-import torch
-
-from advantagelab.checking import expect_close, message
-
-from . import spec
-
-
-def check_centered_by_hand(answers):
-    expect_close(answers.centered(torch.tensor([1.0, 3.0])), [-1.0, 1.0], message(
-        en="The baseline is the mean.", zh="基线是均值。"))
-
-
-def hidden_centered_random(answers, rng):
-    rewards = rng.rewards(5)
-    expect_close(answers.centered(rewards), spec.centered(rewards), message(en="Random rewards.", zh="随机奖励。"))
-
-
-def check_halved_by_hand(answers):
-    # two numbers | 两个数
-    expect_close(answers.halved(torch.tensor([1.0, 3.0])), [0.5, 1.5], message(en="Half of each.", zh="每个的一半。"))
-
-
-def hidden_halved_random(answers, rng):
-    rewards = rng.rewards(5)
-    expect_close(answers.halved(rewards), spec.halved(rewards), message(en="Random rewards.", zh="随机奖励。"))
-'''
-
-SPEC = '''"""The oracle."""
-
-import numpy as np
-
-
-def centered(rewards):
-    secret_oracle = np.asarray(rewards, dtype=np.float64)
-    return list(secret_oracle - secret_oracle.mean())
-
-
-def halved(rewards):
-    return [float(reward) / 2 for reward in rewards]
-'''
-
-LESSON = '''---
-jupytext: {text_representation: {extension: .md, format_name: myst}}
-kernelspec: {display_name: Python 3 (ipykernel), language: python, name: python3}
----
-
-+++ {"key": "step-1", "lang": "en"}
-
-## Step 1: Center
-
-Subtract the baseline, as `rewards.mean()` gives it ([source](https://example.org/paper)):
-
-$$c_i = r_i - \\theta$$
-
-| reward | result |
-|---|---|
-| 1 | $-1$ |
-
-+++ {"key": "step-1", "lang": "zh"}
-
-## 第 1 步：中心化
-
-减去基线，即 `rewards.mean()` 的结果（[出处](https://example.org/paper)）：
-
-$$c_i = r_i - \\theta$$
-
-| 奖励 | 结果 |
-|---|---|
-| 1 | $-1$ |
-
-```{code-cell}
----
-key: picture
-widget: baselines
----
-widgets.baselines()
-```
-
-```{code-cell}
----
-key: require-rewards
-given: require_rewards
----
-```
-
-```{code-cell}
----
-key: centered
-exercise: centered
-hint:
-- ["Take the mean first.", "先求均值。"]
-- ["Then subtract it.", "再减去它。"]
----
-```
-
-```{code-cell}
----
-key: check-centered
-check: centered
-points: 2
----
-```
-
-+++ {"key": "why-centered", "lang": "en", "only": "solution"}
-
-**Why.** The mean is the baseline.
-
-+++ {"key": "why-centered", "lang": "zh", "only": "solution"}
-
-**依据。** 均值就是基线。
-
-```{code-cell}
----
-key: halved
-exercise: halved
----
-```
-
-```{code-cell}
----
-key: check-halved
-check: halved
-points: 3
----
-```
-
-```{code-cell}
----
-key: use-it
-demo: true
-tags: [use]
----
-# both together | 合在一起
-print(halved(centered(torch.tensor([1.0, 3.0]))))
-```
-
-+++ {"key": "written", "question": "written", "points": 1}
-
-*Write your answer here | 在此作答*
-
-+++ {"key": "stop-here", "lang": "en", "only": "learner"}
-
-Compare with the [solved notebook]({{solution}}).
-
-+++ {"key": "stop-here", "lang": "zh", "only": "learner"}
-
-对照[参考答案 notebook]({{solution}})。
-'''
-
-FILES = {
-    "lessons/course.toml": COURSE,
-    "lessons/glossary.md": GLOSSARY,
-    "lessons/tiny/lesson.md": LESSON,
-    "lessons/tiny/checks.py": CHECKS,
-    "lessons/tiny/spec.py": SPEC,
-    "algorithms/tiny.py": ALGORITHM,
-}
-LESSON_MD, CHECKS_PY, ALGORITHM_PY = "lessons/tiny/lesson.md", "lessons/tiny/checks.py", "algorithms/tiny.py"
-COURSE_TOML, GLOSSARY_MD = "lessons/course.toml", "lessons/glossary.md"
+from tests.tiny_course import (
+    ALGORITHM,
+    ALGORITHM_PY,
+    CELL,
+    CHECKS,
+    CHECKS_PY,
+    CHINESE,
+    COURSE_TOML,
+    ENGLISH,
+    GLOSSARY_MD,
+    LESSON,
+    LESSON_MD,
+    PAIR,
+    SPEC,
+    TINY_IN_COURSE,
+    edit,
+    write_course,
+)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -249,29 +44,6 @@ def one_payload():
         patch.setattr(notebook_module, "payload_files", lambda code: files)
         yield
 
-
-def write_course(folder):
-    """Write the good course into `folder`; gives the function that reads it."""
-    for name, text in FILES.items():
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    return lambda: read_course(folder / "lessons", folder / "algorithms")
-
-
-def edit(folder, name, *changes):
-    file = folder / name
-    text = file.read_text(encoding="utf-8")
-    for old, new in zip(changes[::2], changes[1::2]):
-        assert old in text, f"the good {name} does not hold {old!r}"
-        text = text.replace(old, new, 1)
-    file.write_text(text, encoding="utf-8")
-
-
-PAIR = LESSON[LESSON.index('+++ {"key": "step-1", "lang": "en"}'):LESSON.index("```{code-cell}")]
-ENGLISH, CHINESE = PAIR[:PAIR.index('+++ {"key": "step-1", "lang": "zh"}')], PAIR[PAIR.index('+++ {"key": "step-1", "lang": "zh"}'):]
-CELL = {key: re.search(rf"```{{code-cell}}\n---\nkey: {key}\n.*?```\n", LESSON, re.S)[0]
-        for key in ("require-rewards", "centered", "check-centered", "halved", "check-halved")}
 
 # name: (file that the message names, "[key]" or ":line" or None, words of the message, old, new, old, new …)
 SOURCE_EDITS = {
@@ -291,20 +63,21 @@ SOURCE_EDITS = {
     "unknown metadata": (LESSON_MD, "[use-it]", "unknown metadata dmeo", "demo: true", "dmeo: true"),
     "language unknown": (LESSON_MD, "[step-1]", "lang", '"lang": "zh"}', '"lang": "cn"}'),
     "metadata not JSON": (LESSON_MD, None, "metadata", '{"key": "step-1", "lang": "en"}', '{"key": "step-1", "lang": "en"'),
-    "lost +++": (LESSON_MD, "[step-1]", "stands inside this cell", '+++ {"key": "step-1", "lang": "zh"}\n', ' ++ {"key": "step-1", "lang": "zh"}\n'),
+    "lost +++": (LESSON_MD, "[why-centered]", "stands inside this cell",
+                 '+++ {"key": "why-centered", "lang": "zh"', '{"key": "why-centered", "lang": "zh"'),
     "+++ in a list": (LESSON_MD, "[step-1]", "stands inside this cell", "| 1 | $-1$ |\n\n+++", "| 1 | $-1$ |\n\n- +++"),
-    "+++ in code": (LESSON_MD, "[use-it]", "stands inside this cell", "# both together | 合在一起\n", "# both together | 合在一起\n\n+++\n\n"),
+    "+++ in code": (LESSON_MD, "[use-it]", "stands inside this cell", "print(halved", "+++\n\nprint(halved"),
     "cell left out": (LESSON_MD, None, "15 cells are opened", "```{code-cell}\n---\nkey: halved", '+++ {"key": "gone", "lang": "en"}\n\n'
                       "```{code-cell}\n---\nkey: halved"),
     "fence that is not a cell": (LESSON_MD, "[step-1]", "```python", "## Step 1: Center\n", "## Step 1: Center\n\n```python\n1\n```\n"),
     "misspelt cell": (LESSON_MD, "[why-centered]", "{code-cel}", "```{code-cell}\n---\nkey: halved", "```{code-cel}\n---\nkey: halved"),
-    "fence that never closes": (LESSON_MD, "[use-it]", "never closes", "print(halved(centered(torch.tensor([1.0, 3.0]))))\n```", "print(1)\n"),
+    "fence that never closes": (LESSON_MD, "[use-it]", "never closes", "torch.tensor([1.0, 3.0]))))\n```", "torch.tensor([1.0, 3.0]))))\n"),
     "empty cell": (LESSON_MD, "[use-it]", "empty", "# both together | 合在一起\nprint(halved(centered(torch.tensor([1.0, 3.0]))))\n", ""),
     "headings differ": (LESSON_MD, "[step-1]", "headings", "## 第 1 步", "### 第 1 步"),
     "formula differs": (LESSON_MD, "[step-1]", r"$$c_i = r_i - \phi$$", "- \\theta$$\n\n| 奖励", "- \\phi$$\n\n| 奖励"),
     "inline code differs": (LESSON_MD, "[step-1]", "`rewards.sum()`", "即 `rewards.mean()`", "即 `rewards.sum()`"),
-    "link differs": (LESSON_MD, "[step-1]", "https://example.org/other", "[出处](https://example.org/paper)", "[出处](https://example.org/other)"),
-    "table differs": (LESSON_MD, "[step-1]", "tables", "| 奖励 | 结果 |\n|---|---|\n| 1 | $-1$ |", "| 奖励 | 结果 |\n|---|---|\n| 1 | $-1$ |\n| 2 | 0 |"),
+    "link differs": (LESSON_MD, "[step-1]", "https://example.org/other", "出处](https://example.org/paper", "出处](https://example.org/other"),
+    "table differs": (LESSON_MD, "[step-1]", "tables", "| 奖励 | 结果 |\n|---|---|\n", "| 奖励 | 结果 |\n|---|---|\n| 2 | 0 |\n"),
     "hanzi in English": (LESSON_MD, "[step-1]", "'基线'", "Subtract the baseline", "Subtract the baseline 基线"),
     "control character": (LESSON_MD, "[step-1]", r"\theta", "r_i - \\theta$$\n\n| reward", "r_i - \theta$$\n\n| reward"),
     "term with another translation": (LESSON_MD, "[step-1]", "baseline", "减去基线", "减去底线"),
@@ -340,14 +113,16 @@ SOURCE_EDITS = {
     "region closed twice": (ALGORITHM_PY, ":", "without its BEGIN", "    return result\n", "    ### END SOLUTION\n    return result\n"),
     "region outside a function": (ALGORITHM_PY, ":", "inside a top-level function", "HALF = 0.5",
                                   "### BEGIN SOLUTION TODO 3: Out | 外\nHALF = 0.5\n### END SOLUTION"),
-    "exercise without a region": (ALGORITHM_PY, None, "regions are TODO 1 in centered; the lesson's exercises need TODO 1 in centered, TODO 2 in halved", "    ### BEGIN SOLUTION TODO 2: Halve | 减半\n    result = rewards * 0.5\n"
+    "exercise without a region": (ALGORITHM_PY, None, "regions are TODO 1 in centered; the lesson's exercises need TODO 1 in centered",
+                                  "    ### BEGIN SOLUTION TODO 2: Halve | 减半\n    result = rewards * 0.5\n"
                                   "    ### END SOLUTION\n", "    result = rewards * 0.5\n"),
     "two regions of one number": (ALGORITHM_PY, None, "TODO 1 in centered, TODO 1 in halved", "TODO 2: Halve", "TODO 1: Halve"),
     "two regions in one function": (ALGORITHM_PY, None, "TODO 1 in centered, TODO 2 in halved, TODO 3 in halved",
                                     "    result = rewards * 0.5\n    ### END SOLUTION\n",
-                                    "    result = rewards\n    ### END SOLUTION\n    ### BEGIN SOLUTION TODO 3: Twice | 两次\n    result /= 2\n    ### END SOLUTION\n"),
+                                    "    result = rewards\n    ### END SOLUTION\n    ### BEGIN SOLUTION TODO 3: Twice | 两次\n"
+                                    "    result /= 2\n    ### END SOLUTION\n"),
     "exercise that is not there": (ALGORITHM_PY, None, "TODO 2 in half; the lesson's exercises need", "def halved(", "def half("),
-    "given that is not there": (ALGORITHM_PY, "[require-rewards]", "defines the given require_rewards, but here: none", "def require_", "def need_"),
+    "given that is not there": (ALGORITHM_PY, "[require-rewards]", "given require_rewards, but here: none", "def require_", "def need_"),
     "constant that stays behind": (ALGORITHM_PY, "[halved]", "HALF", "rewards * 0.5", "rewards * HALF"),
     "import that stays behind": (ALGORITHM_PY, "[halved]", "Counter", "import torch\n", "from collections import Counter\n\nimport torch\n",
                                  "rewards * 0.5", "rewards * 0.5 + len(Counter())"),
@@ -356,16 +131,16 @@ SOURCE_EDITS = {
     "comment in one language": (ALGORITHM_PY, ":", "和为 0", "# [N]: sums to 0 | 和为 0", "# 和为 0"),
 
     "visible check that uses spec": (CHECKS_PY, "[check-halved]", "uses spec", "[0.5, 1.5], message", "spec.halved([1.0, 3.0]), message"),
-    "visible check that hands spec on": (CHECKS_PY, "[check-halved]", "uses spec", "[0.5, 1.5], message", "vars(spec)['halved']([1.0, 3.0]), message"),
+    "visible check that hands spec on": (CHECKS_PY, "[check-halved]", "uses spec", "[0.5, 1.5]", "vars(spec)['halved']([1.0, 3.0])"),
     "spec under another name": (CHECKS_PY, "[check-halved]", "from . import spec as oracle", "from . import spec\n",
-                                "from . import spec\nfrom . import spec as oracle\n", "[0.5, 1.5], message", "oracle.halved([1.0, 3.0]), message"),
+                                "from . import spec\nfrom . import spec as oracle\n", "[0.5, 1.5]", "oracle.halved([1.0, 3.0])"),
     "helper of the lesson": (CHECKS_PY, "[check-halved]", "from .helper import three", "from . import spec\n",
                              "from . import spec\nfrom .helper import three\n", "[1.0, 3.0])), [0.5", "[1.0, three])), [0.5"),
     "no hidden check": (CHECKS_PY, "[check-halved]", "hidden_halved_", "def hidden_halved_random", "def random_halved"),
     "no visible check": (CHECKS_PY, "[check-halved]", "check_halved_", "def check_halved_by_hand", "def by_hand_halved"),
     "helper of a check": (CHECKS_PY, "[check-halved]", "THREE", "def check_halved_by_hand", "THREE = 3.0\n\n\ndef check_halved_by_hand",
                           "halved(torch.tensor([1.0, 3.0]))", "halved(torch.tensor([1.0, THREE]))"),
-    "message in one language": (CHECKS_PY, ":", "message(en=…, zh=…)", 'message(en="Half of each.", zh="每个的一半。")', 'message(en="Half.")'),
+    "message in one language": (CHECKS_PY, ":", "message(en=…, zh=…)", 'en="Half of each.", zh="每个的一半。"', 'en="Half."'),
     "message made at run time": (CHECKS_PY, ":", "plain strings", 'en="Half of each."', 'en="Half of " + "each."'),
     "message that differs": (CHECKS_PY, ":", "`x`", 'en="Half of each."', 'en="Half of each `x`."'),
     "message with another term": (CHECKS_PY, ":", "baseline", 'zh="基线是均值。"', 'zh="底线是均值。"'),
@@ -379,8 +154,8 @@ SOURCE_EDITS = {
     "field not a pair": (COURSE_TOML, None, "title is a pair", 'title = ["Tiny", "微型"]', 'title = ["Tiny"]'),
     "course without a branch": (COURSE_TOML, None, "branch", 'branch = "main"\n', ""),
     "not TOML": (COURSE_TOML, None, "line", "minutes = 5", "minutes = five"),
-    "two lessons with one number": (COURSE_TOML, None, "number", COURSE[COURSE.index("[[lesson]]"):],
-                                    COURSE[COURSE.index("[[lesson]]"):] + COURSE[COURSE.index("[[lesson]]"):].replace('"tiny"\n', '"two"\n')),
+    "two lessons with one number": (COURSE_TOML, None, "number", TINY_IN_COURSE,
+                                    TINY_IN_COURSE + TINY_IN_COURSE.replace('"tiny"\n', '"two"\n')),
 }
 
 
@@ -502,8 +277,8 @@ def swap_cells(notebook):
 
 
 def retype_cell(notebook):
-    index = next(index for index, cell in enumerate(notebook.cells) if cell.id == "use-it")
-    notebook.cells[index] = nbformat.v4.new_markdown_cell(notebook.cells[index].source, id="use-it", metadata=notebook.cells[index].metadata)
+    index, cell = next((index, cell) for index, cell in enumerate(notebook.cells) if cell.id == "use-it")
+    notebook.cells[index] = nbformat.v4.new_markdown_cell(cell.source, id="use-it", metadata=cell.metadata)
 
 
 def attach(notebook):
@@ -666,7 +441,7 @@ def test_code_is_the_same_in_both_languages(notebooks, kind):
     english, chinese = ([cell for cell in notebooks[language, kind].cells if cell.cell_type == "code"] for language in ("en", "zh"))
     assert [(cell.id, cell.metadata) for cell in english] == [(cell.id, cell.metadata) for cell in chinese]
     assert [cell.id for cell in notebooks["en", kind].cells] == [cell.id for cell in notebooks["zh", kind].cells]
-    different = [(a, b) for mine, other in zip(english, chinese)
+    different = [(a, b) for mine, other in zip(english, chinese, strict=True)
                  for a, b in zip(mine.source.split("\n"), other.source.split("\n"), strict=True) if a != b]
     assert different == [('language = "en"', 'language = "zh"')]
     answers = [[cell for cell in notebooks[language, kind].cells if cell.metadata.get("nbgrader")] for language in ("en", "zh")]
@@ -722,19 +497,16 @@ def test_solutions_stand_never_in_the_learners_notebook(notebooks):
 
 def test_a_given_function_of_an_earlier_lesson_stands_solved(tmp_path):
     read = write_course(tmp_path)
-    (tmp_path / "lessons" / "next").mkdir()
-    with open(tmp_path / COURSE_TOML, "a", encoding="utf-8") as file:
-        file.write(COURSE[COURSE.index("\n[[lesson]]"):].replace('"tiny"\n', '"next"\n').replace("04", "05").replace("T-TINY", "T-NEXT")
-                   .replace("points = 6", "points = 3"))
-    for name, text in {"lesson.md": LESSON[:LESSON.index("+++")] + CELL["require-rewards"] + "\n" + CELL["centered"].replace("exercise", "given")
-                       .replace(CELL["centered"][CELL["centered"].index("hint"):CELL["centered"].rindex("---")], "")
-                       + "\n" + CELL["halved"] + "\n" + CELL["check-halved"],
-                       "checks.py": CHECKS, "spec.py": SPEC}.items():
-        (tmp_path / "lessons" / "next" / name).write_text(text, encoding="utf-8")
-    (tmp_path / "algorithms" / "next.py").write_text(
-        ALGORITHM[:ALGORITHM.index("def require")] + ALGORITHM[ALGORITHM.index("def halved"):].replace("TODO 2", "TODO 1"), encoding="utf-8")
-    given = cell_of(build_notebook(read_lesson(read(), "next"), "en", "learner"), "centered").source
-    assert given == (
+    edit(tmp_path, COURSE_TOML, TINY_IN_COURSE, TINY_IN_COURSE + TINY_IN_COURSE.replace('"tiny"\n', '"next"\n').replace("04", "05")
+         .replace("T-TINY", "T-NEXT").replace("points = 6", "points = 3"))
+    given = "```{code-cell}\n---\nkey: centered\ngiven: centered\n---\n```\n"
+    lesson = LESSON[:LESSON.index("+++")] + "\n".join([CELL["require-rewards"], given, CELL["halved"], CELL["check-halved"]])
+    algorithm = "import torch\n\n\n" + ALGORITHM[ALGORITHM.index("def halved"):].replace("TODO 2", "TODO 1")
+    for name, text in {"lessons/next/lesson.md": lesson, "lessons/next/checks.py": CHECKS, "lessons/next/spec.py": SPEC,
+                       "algorithms/next.py": algorithm}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert cell_of(build_notebook(read_lesson(read(), "next"), "en", "learner"), "centered").source == (
         "# [centered] Given: run this cell as it is. | 已给出：直接运行。\ndef centered(rewards: torch.Tensor) -> torch.Tensor:\n"
         '    """Rewards minus their mean. | 奖励减去均值。"""\n    require_rewards(rewards)\n    mean_of_all = rewards.mean()\n'
         "    result = rewards - mean_of_all\n    return result")

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 import torch
 
-from advantagelab.checking import judge
+from advantagelab.checking import Rng, judge
 from advantagelab.checking.run import ChecksFailed, checks_of
 from autograder.course import init_course, run_nbgrader
 from autograder.plain_data import pack, unpack
@@ -111,13 +111,14 @@ def test_nbgrader_releases_the_learners_notebook_and_grades_both_languages(noteb
     init_course(COURSE, course, "zh", ["answer_span"])
     released = nbformat.read(course / "release" / "01_answer_span" / "01_answer_span.ipynb", 4)
     learner = [cell for cell in notebooks["zh", "learner"].cells if cell.id != "stop-here"]
-    assert [(cell.id, cell.cell_type, cell.source) for cell in released.cells] == [(cell.id, cell.cell_type, cell.source) for cell in learner]
-    for cell, mine in zip(released.cells, learner):
-        graded = mine.metadata.get("nbgrader", {})
-        assert {**cell.metadata.get("nbgrader", {}), **graded} == cell.metadata.get("nbgrader", {})  # nbgrader adds checksums and cell types
+    for cell, mine in zip(released.cells, learner, strict=True):
+        assert (cell.id, cell.cell_type, cell.source) == (mine.id, mine.cell_type, mine.source)
+        theirs = cell.metadata.get("nbgrader", {})  # nbgrader adds a checksum and the cell's type
+        assert theirs == {**theirs, **mine.metadata.get("nbgrader", {})}
         assert all(cell.metadata[key] == value for key, value in mine.metadata.items() if key != "nbgrader")
 
-    for student, notebook in (("right", with_answer(notebooks["en", "learner"], solved_region())), ("untouched", notebooks["zh", "learner"])):
+    submissions = {"right": with_answer(notebooks["en", "learner"], solved_region()), "untouched": notebooks["zh", "learner"]}
+    for student, notebook in submissions.items():
         file = course / "submitted" / student / "01_answer_span" / "01_answer_span.ipynb"
         file.parent.mkdir(parents=True)
         nbformat.write(notebook, file)
@@ -147,9 +148,9 @@ def through_the_pipe(function):
 
 
 def test_checks_judge_the_same_through_a_pipe():
-    answers = [reference(ALGORITHM), *(answer.namespace(ALGORITHM) for answer in [*right_answers(LESSON.folder), *wrong_answers(LESSON.folder)])]
+    answers = [*right_answers(LESSON.folder), *wrong_answers(LESSON.folder)]
     seen = set()
-    for namespace in answers:
+    for namespace in [reference(ALGORITHM), *(answer.namespace(ALGORITHM) for answer in answers)]:
         for check in checks_of(vars(checks), FUNCTION):
             if check.__name__ == "hidden_answer_span_mask_keeps_inputs":
                 continue  # a copy cannot be changed from there: the grader is told which inputs were
@@ -162,8 +163,6 @@ def test_checks_judge_the_same_through_a_pipe():
 
 def test_random_completions_hold_every_kind_of_box_and_token():
     """The oracle's inputs enter every branch: else a hidden check proves little."""
-    from advantagelab.checking import Rng
-
     texts, kinds = [], set()
     for seed in range(40):
         text, offsets = spec.random_completion(Rng(seed))
@@ -172,7 +171,7 @@ def test_random_completions_hold_every_kind_of_box_and_token():
         for start, end in offsets:
             inside = sum(position in answer for position in range(start, end))
             kinds.add("empty" if start == end else "out" if not inside else "in" if inside == end - start else "glued")
-        kinds |= {"gap"} if any(end < start for (_, end), (start, _) in zip(offsets, offsets[1:])) else set()
+        kinds |= {"gap"} if any(end < start for (_, end), (start, _) in zip(offsets, offsets[1:], strict=False)) else set()
         kinds |= {"no answer"} if not answer else set()
         kinds |= {"unclosed last box"} if answer and max(answer) < text.rfind("\\boxed{") else set()
         kinds |= {"answer with a brace"} if any(text[position] in "{}" for position in answer) else set()

@@ -65,7 +65,7 @@ def check(course: Course, output: Path = ROOT) -> list[Path]:
                         raise Refused(file, f"{'; '.join(faults)}. Run `make notebooks`")
                 else:
                     _take_pictures(expected, solution, lesson)
-                    for mine, theirs in zip(expected.cells, built.cells):
+                    for mine, theirs in zip(expected.cells, built.cells, strict=True):
                         if mine.get("outputs") != theirs.get("outputs"):
                             raise Refused(file, "its outputs are not the solved notebook's pictures. Run `make notebooks`", key=mine.id)
                 checked.append(file)
@@ -98,7 +98,7 @@ def _check_same(file: Path, built: nbformat.NotebookNode, expected: nbformat.Not
     if ours != theirs:
         odd = [key for key in theirs if key not in ours] + [key for key in ours if key not in theirs]
         raise Refused(file, f"its cells are not those of the source ({', '.join(map(str, odd)) or 'another order'}); {hint}")
-    for mine, theirs in zip(expected.cells, built.cells):
+    for mine, theirs in zip(expected.cells, built.cells, strict=True):
         for part in sorted((mine.keys() | theirs.keys()) - {"source", "outputs", "execution_count"}):
             if mine.get(part) != theirs.get(part):
                 raise Refused(file, f"{part} differs: {theirs.get(part)} instead of {mine.get(part)}; {hint}", key=mine.id)
@@ -137,7 +137,8 @@ def _take_outputs(notebook: nbformat.NotebookNode, earlier: nbformat.NotebookNod
     """Keep an earlier run's outputs if it ran this very code; drop them all otherwise."""
     if _code_of(notebook) != _code_of(earlier):
         return
-    for cell, run in zip([c for c in notebook.cells if c.cell_type == "code"], [c for c in earlier.cells if c.cell_type == "code"]):
+    ours, theirs = ([cell for cell in each.cells if cell.cell_type == "code"] for each in (notebook, earlier))
+    for cell, run in zip(ours, theirs, strict=True):
         cell.outputs, cell.execution_count = run.outputs, run.execution_count
 
 

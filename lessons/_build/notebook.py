@@ -92,11 +92,12 @@ def _setup(language: str, code: str) -> nbformat.NotebookNode:
 
 def _header(lesson: Lesson, language: str, kind: str) -> str:
     entry, place = lesson.entry, LANGUAGES.index(language)
-    names = (("Difficulty", "Environment", "Audience", "Tags", "Time", "Points"), ("难度", "环境", "目标人群", "标签", "用时", "分值"))[place]
+    names = (("Difficulty", "Environment", "Audience", "Tags", "Time", "Points"),
+             ("难度", "环境", "目标人群", "标签", "用时", "分值"))[place]
     values = (entry.difficulty[place], entry.environment[place], entry.audience[place], ", ".join(entry.tags[place]),
               (f"{entry.minutes} minutes", f"{entry.minutes} 分钟")[place], str(entry.points))
     colon, separator = (": ", " · ") if language == "en" else ("：", " · ")
-    facts = separator.join(f"**{name}**{colon}{value}" for name, value in zip(names, values))
+    facts = separator.join(f"**{name}**{colon}{value}" for name, value in zip(names, values, strict=True))
     return f"# {entry.code}. {' | '.join(entry.title)}\n\n{facts}\n\n{_badges(lesson, language, kind)}"
 
 
@@ -104,7 +105,8 @@ def _badges(lesson: Lesson, language: str, kind: str) -> str:
     folder = "solutions" if kind == "solution" else "notebooks"
     address = lesson.course.address(f"{folder}/{language}/{lesson.entry.notebook}.ipynb")
     if address is None:
-        return {"en": "In Colab or ModelScope: upload this one file. It needs nothing else from the course, and no network once it is open.",
+        return {"en": "In Colab or ModelScope: upload this one file. It needs nothing else from the course, "
+                      "and no network once it is open.",
                 "zh": "在 Colab 或魔搭（ModelScope）中：上传这一个文件即可，不需要课程的其他文件，打开后也不需要网络。"}[language]
     colab = ("[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
              f"(https://colab.research.google.com/github/{address})")

@@ -16,7 +16,7 @@ def check_words(lesson: Lesson) -> None:
     """Refuse prose, messages, comments or hints whose languages differ, naming file, line and key."""
     glossary = _glossary(lesson.course.lessons_folder / "glossary.md")
     cells = [cell for cell in lesson.cells if cell.lang]
-    for english, chinese in zip(cells[::2], cells[1::2]):
+    for english, chinese in zip(cells[::2], cells[1::2], strict=True):
         for cell in (english, chinese):
             if found := faults(cell.source, cell.lang):
                 raise cell.refuse("; ".join(found))

@@ -73,9 +73,11 @@ if inside > 6 and closing_brace(text, inside) is not None:
 wrong_box("empty_falls_back", "an empty last box gives way to an earlier one | 最后的方框为空就用之前的", "no_answer",
           BOXES.replace("closing is not None", "closing is not None and closing > inside"))
 
-wrong_box("braces_included", "the braces belong to the answer | 花括号属于答案", "glued_tokens", BOXES + "first, last = first - 1, last + 1\n")
+wrong_box("braces_included", "the braces belong to the answer | 花括号属于答案", "glued_tokens",
+          BOXES + "first, last = first - 1, last + 1\n")
 
-wrong_box("command_included", "the box itself belongs to the answer | 方框命令也属于答案", "glued_tokens", BOXES + "first = max(0, first - 7)\n")
+wrong_box("command_included", "the box itself belongs to the answer | 方框命令也属于答案", "glued_tokens",
+          BOXES + "first = max(0, first - 7)\n")
 
 wrong_tokens("whole_token_inside", "a token counts only if it lies inside whole | 整个落在框内的 Token 才算", "glued_tokens", r'''
 mask = torch.tensor([first <= start < end <= last for start, end in offsets], dtype=torch.bool)

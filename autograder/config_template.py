@@ -7,12 +7,12 @@
 import os
 import sys
 
-sys.path.insert(0, CHECKOUT)  # the checkout of the course, for the next imports | 课程代码所在处，供下面的 import 使用
+sys.path.insert(0, CHECKOUT)  # noqa: F821 · the checkout of the course, for the next imports | 课程代码所在处，供下面的 import 使用
 
 from nbgrader.converters import GenerateAssignment
 from nbgrader.preprocessors import ClearSolutions
 
-from autograder.preprocessors import DropWidgetState, HideHiddenChecks
+from autograder.preprocessors import CleanSubmission, HideHiddenChecks
 from lessons._build.todo_stub import TodoStub
 
 c = get_config()  # noqa: F821
@@ -29,15 +29,19 @@ c.Execute.error_on_timeout = {"ename": "CellTimeoutError", "evalue": "", "traceb
 c.Execute.kernel_name = "python3"
 c.Execute.shutdown_kernel = "immediate"
 c.Execute.store_widget_state = False
+c.Execute.skip_cells_with_tag = "demo"  # cells that carry no points | 不计分的单元
 os.environ["OMP_NUM_THREADS"] = "1"  # kernels inherit it: several may run side by side | 内核会继承它，可并行多个
-# A failed check ends in an error. Text on stderr is no failure: a right answer may warn. | 检查失败必以错误结束；stderr 上的文字（如警告）不算失败。
+# A failed check ends in an error. Text on stderr is no failure: a right answer may warn.
+# 检查失败必以错误结束。stderr 上的文字不算失败：正确的答案也可能发出警告。
 c.IgnorePattern.enabled = True
 c.IgnorePattern.pattern = "^"
-# A check cell that a student deleted comes back; widgets saved by Colab are dropped. | 学生删掉的检查单元会补回；Colab 保存的组件状态会丢弃。
+# Colab's widget data and a student's tags are dropped; a check cell that a student deleted comes back.
+# Colab 的组件数据和学生加的标签会丢弃；学生删掉的检查单元会补回。
+c.Autograde.sanitize_preprocessors.insert(0, CleanSubmission)
 c.OverwriteCells.add_missing_cells = True
-c.Autograde.sanitize_preprocessors.insert(0, DropWidgetState)
 
 # Feedback shows no hidden checks: not in the cells, not in the outputs. | 反馈中不出现隐藏检查：单元里没有，输出里也没有。
 c.GenerateFeedback.preprocessors.insert(0, HideHiddenChecks)
 
-# Give due dates in UTC: nbgrader misreads most offsets, "+0800" as 800 seconds. | 截止时间请用 UTC：nbgrader 会误读时区，例如把 +0800 当成 800 秒。
+# Give due dates in UTC: nbgrader misreads most offsets, "+0800" as 800 seconds.
+# 截止时间请用 UTC：nbgrader 会误读时区，例如把 +0800 当成 800 秒。

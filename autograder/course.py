@@ -14,7 +14,8 @@ from lessons._build.prose_gate import check_words
 
 WARNING = ("`nbgrader autograde` runs students' code as you, with your files, and the checks in the same process: use it only for code "
            "that you trust. Grading hostile code safely is not part of this yet.",
-           "`nbgrader autograde` 以你的身份运行学生代码，能访问你的文件，检查也在同一个进程里：只用于你信任的代码。目前还不能安全地评阅恶意代码。")
+           "`nbgrader autograde` 以你的身份运行学生代码，能访问你的文件，检查也在同一个进程里：只用于你信任的代码。"
+           "目前还不能安全地评阅恶意代码。")
 TEMPLATE = Path(__file__).parent / "config_template.py"
 
 

@@ -14,7 +14,7 @@ from lessons._build.lesson import read_lesson
 from .course import init_course, run_nbgrader
 from .demo_class import Score, Submission, demo_class
 
-TIMEOUT = 15  # seconds a cell: the endless loop costs it three times, and importing torch on a busy machine must stay below it
+TIMEOUT = 15  # seconds a cell: the endless loop costs it twice, and importing torch on a busy machine must stay below it
 
 
 def run_demo(folder: Path | None) -> int:
@@ -27,9 +27,9 @@ def run_demo(folder: Path | None) -> int:
         init_course(course, folder, "en", ["rloo"])
         given = grade(folder, lesson.entry.notebook, [submissions[:4], submissions[4:]], "--Execute.timeout", str(TIMEOUT))
     print(table(submissions, given))
-    differing = sum(submission.expected != given[submission.student] for submission in submissions)
-    print(f"{len(submissions) - differing} of {len(submissions)} as expected | {len(submissions)} 份中 {len(submissions) - differing} 份符合预期")
-    return 1 if differing else 0
+    total, equal = len(submissions), sum(submission.expected == given[submission.student] for submission in submissions)
+    print(f"{equal} of {total} as expected | {total} 份中 {equal} 份符合预期")
+    return 0 if equal == total else 1
 
 
 def grade(folder: Path, assignment: str, shares: list[list[Submission]], *options: str) -> dict[str, Score]:
@@ -66,7 +66,8 @@ def table(submissions: list[Submission], given: dict[str, Score]) -> str:
         rows.append([submission.student, submission.language, submission.case, f"{submission.expected.total:g}", f"{score.total:g}", points,
                      str(len(score.untouched)), "ok" if score == submission.expected else "DIFFERS | 不符"])
     widths = [max(_width(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join("  ".join(cell + " " * (width - _width(cell)) for cell, width in zip(row, widths)).rstrip() for row in rows)
+    lines = ("  ".join(cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def _width(text: str) -> int:

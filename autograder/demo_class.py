@@ -84,7 +84,7 @@ def _fill(source: str, todo: Region, code: str) -> str:
 
 
 def demo_class(lesson: Lesson) -> list[Submission]:
-    """The first one takes as long as a dozen others."""
+    """The first one takes as long as ten others."""
     right = solutions(lesson)
     mistakes = {answer.name: answer for answer in wrong_answers(lesson.folder)}
     learner = {language: build_notebook(lesson, language, "learner") for language in LANGUAGES}

@@ -7,11 +7,18 @@ from nbgrader.preprocessors import ClearHiddenTests, NbGraderPreprocessor
 ANSI_COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-class DropWidgetState(NbGraderPreprocessor):
-    """Before a submission is run: forget its widgets. Colab saves them without their `state`, and then no feedback could be made."""
+class CleanSubmission(NbGraderPreprocessor):
+    """Before a submission is run: forget what its file says beyond its cells.
+
+    Widgets: Colab saves them without their `state`, and then no feedback could be made. Tags of graded cells: one with the tag of
+    cells that are not run would pass unrun, with all its points.
+    """
 
     def preprocess(self, nb, resources):
         nb.metadata.pop("widgets", None)
+        for cell in nb.cells:
+            if "nbgrader" in cell.metadata:
+                cell.metadata.pop("tags", None)
         return nb, resources
 
 

@@ -13,7 +13,7 @@ from autograder import demo
 from autograder.__main__ import main
 from autograder.course import CourseError, init_course
 from autograder.demo_class import WRITTEN, Score, demo_class, save_as_colab, solutions, submission
-from autograder.preprocessors import DropWidgetState, HideHiddenChecks
+from autograder.preprocessors import CleanSubmission, HideHiddenChecks
 from lessons._build.course import read_course
 from lessons._build.lesson import Lesson, read_lesson
 from lessons._build.notebook import build_notebook
@@ -112,7 +112,7 @@ def test_the_release_is_the_learners_notebook(language, request, rloo):
     only_learner = {cell.key for cell in rloo.cells if cell.only == "learner"}
     expected = [cell for cell in learner.cells if cell.id not in only_learner]
     assert only_learner and [cell.id for cell in release.cells] == [cell.id for cell in expected]
-    for given, cell in zip(release.cells, expected):
+    for given, cell in zip(release.cells, expected, strict=True):
         assert one_blank_run(given.source) == one_blank_run(cell.source), cell.id
         if "nbgrader" in cell.metadata:
             assert {key: value for key, value in given.metadata.nbgrader.items() if key not in OWN_KEYS} == cell.metadata.nbgrader
@@ -172,15 +172,23 @@ def test_feedback_keeps_the_learners_frames_and_drops_hidden_code_from_outputs()
     assert cleaned.cells[0].source == "def check_a(answers): ...\nrun_checks(globals(), 'a')"
 
 
-def test_widget_metadata_is_dropped_whatever_it_holds(rloo):
+def test_widgets_and_tags_of_graded_cells_are_dropped(rloo):
     notebook = build_notebook(rloo, "en", "learner")
     save_as_colab(notebook)
     assert "state" not in notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]
-    cleaned, _ = DropWidgetState().preprocess(notebook, {})
+    cleaned, _ = CleanSubmission().preprocess(notebook, {})
     assert "widgets" not in cleaned.metadata and cleaned.metadata.advantagelab.language == "en"
+    tagged = [cell for cell in cleaned.cells if "tags" in cell.metadata]
+    assert tagged and not [cell for cell in tagged if "nbgrader" in cell.metadata]
 
 
 # The stock flow
+
+
+def tag_all_cells(notebook: nbformat.NotebookNode) -> None:
+    """With the tags of cells that are not run: nbclient's own, and the one in the configuration."""
+    for cell in notebook.cells:
+        cell.metadata.tags = ["demo", "skip-execution"]
 
 
 def without_a_check_cell(notebook: nbformat.NotebookNode) -> None:
@@ -200,6 +208,7 @@ def graded(course, rloo):
     submissions = [
         one("en-right", "en", written=WRITTEN), one("zh-学号", "zh", written=WRITTEN), one("en-untouched", "en", answers={}),
         one("zh-untouched", "zh", answers={}), one("zh-colab", "zh", written=WRITTEN, edit=save_as_colab),
+        one("en-tagged", "en", answers={}, edit=tag_all_cells),
         one("en-no-check", "en", answers={**right, 1: "sequence_logps = token_logps.sum(dim=-1)"}, wrong=[1], edit=without_a_check_cell),
     ]
     return submissions, demo.grade(course, RLOO, [submissions[0::2], submissions[1::2]], "--Execute.timeout=60")
@@ -209,7 +218,8 @@ def test_scores_are_as_expected_in_both_languages(graded):
     submissions, scores = graded
     for handed_in in submissions:
         assert scores[handed_in.student] == handed_in.expected, handed_in.student
-    assert [scores[name].total for name in ("en-right", "zh-学号", "zh-colab", "en-no-check", "zh-untouched")] == [10, 10, 10, 8, 0]
+    names = ("en-right", "zh-学号", "zh-colab", "en-no-check", "zh-untouched", "en-tagged")
+    assert [scores[name].total for name in names] == [10, 10, 10, 8, 0, 0]
 
 
 def test_untouched_is_the_same_in_both_languages_and_every_message_names_its_todo(course, graded, rloo):
@@ -218,7 +228,7 @@ def test_untouched_is_the_same_in_both_languages_and_every_message_names_its_tod
         key = f"check-{region.function.replace('_', '-')}"
         assert f"TODO {number}: {region.title}" in printed(english, key) and printed(english, key) == printed(chinese, key)
     for notebook in (english, chinese):
-        code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        code = [cell for cell in notebook.cells if cell.cell_type == "code" and "demo" not in cell.metadata.get("tags", [])]
         assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))  # Run All went through
     assert graded[1]["zh-untouched"].untouched == graded[1]["en-untouched"].untouched != frozenset()
 

@@ -16,7 +16,15 @@ import lessons.rloo.checks
 import tests.course.answer_span.checks
 from advantagelab.checking import judge
 from autograder.plain_data import (
-    DTYPES, MAX_DEPTH, MAX_MESSAGE, MAX_STRUCTURE, MAX_TENSORS, MAX_TEXT, PlainDataError, pack, unpack,
+    DTYPES,
+    MAX_DEPTH,
+    MAX_MESSAGE,
+    MAX_STRUCTURE,
+    MAX_TENSORS,
+    MAX_TEXT,
+    PlainDataError,
+    pack,
+    unpack,
 )
 from lessons._build.answers import reference
 from lessons._build.course import read_course

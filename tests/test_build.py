@@ -466,7 +466,7 @@ def test_nbgrader_metadata(notebooks, kind):
         assert cells[key].metadata.get("editable", True) is not expected[key]["locked"]
         assert cells[key].metadata.deletable is False
     for key in ("centered", "check-centered", "require-rewards"):
-        assert cells[key].source.startswith(f"# [{key}] ")
+        assert f"[{key}] " in cells[key].source.splitlines()[0]
     assert {key: cell.metadata.tags for key, cell in cells.items() if "tags" in cell.metadata} == {
         "check-centered": ["raises-exception"], "check-halved": ["raises-exception"], "use-it": ["demo", "raises-exception", "use"]}
 

@@ -105,7 +105,7 @@ def check_source(key: str, function: str, checks: Module, spec: Module, with_hid
     body = "\n\n\n".join(visible)
     if "from . import spec" in checks.imports_for(body):
         raise Refused(checks.file, f"a visible check of {function} uses spec: visible checks hold literals and properties only", key=key)
-    parts = [f"# [{key}] Run this cell after yours. | 写完后运行本单元。\n" + "\n".join(_with_run(checks.imports_for(body))), body]
+    parts = [f"#@title [{key}] Run this cell after yours. | 写完后运行本单元。\n" + "\n".join(_with_run(checks.imports_for(body))), body]
     if with_hidden:
         body = "\n\n\n".join(hidden)
         imports = checks.imports_for(body, leave_out=("spec",))

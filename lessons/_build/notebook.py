@@ -24,6 +24,9 @@ NBGRADER = {
     "question": {"grade": True, "solution": True, "locked": False},
 }
 
+# Jupyter's and Colab's word for a cell whose code is folded away; one click opens it.
+COLLAPSED = {"jupyter": {"source_hidden": True}, "cellView": "form"}
+
 
 def build_notebook(lesson: Lesson, language: str, kind: str) -> nbformat.NotebookNode:
     """The notebook without outputs. Cell id, grade id and key are one and the same name."""
@@ -67,6 +70,8 @@ def _metadata(cell: Cell) -> dict:
     tags = [*(cell.tags or []), *(["raises-exception"] if cell.role == "check" or cell.demo else []), *(["demo"] if cell.demo else [])]
     if tags:
         metadata["tags"] = sorted(set(tags))
+    if cell.role == "check":
+        metadata |= COLLAPSED  # a page of checks would push the next exercise out of sight
     if cell.role in NBGRADER:
         metadata["nbgrader"] = {"grade_id": cell.key, "schema_version": 3, "task": False, **NBGRADER[cell.role]}
         if "points" in cell.metadata:
@@ -87,7 +92,7 @@ def _setup(language: str, code: str) -> nbformat.NotebookNode:
     source = SETUP_TEMPLATE.rstrip()
     for name, value in (("LANGUAGE", language), ("VERSION", advantagelab.__version__), ("DIGEST", digest), ("PAYLOAD", payload)):
         source = source.replace(f'"{name}"', f'"{value}"')
-    return nbformat.v4.new_code_cell(source, id="setup", metadata={"jupyter": {"source_hidden": True}, "cellView": "form"})
+    return nbformat.v4.new_code_cell(source, id="setup", metadata=dict(COLLAPSED))
 
 
 def _header(lesson: Lesson, language: str, kind: str) -> str:

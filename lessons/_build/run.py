@@ -23,6 +23,9 @@ def run_notebook(notebook: nbformat.NotebookNode, folder: Path, environment: dic
     client.execute(env=variables)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # times of one run
+        for output in cell.get("outputs", []):
+            if "image/png" in output.get("data", {}):
+                output.data.pop("text/html", None)  # the same picture again, in a form that some viewers blank out
     notebook.metadata.language_info = {"name": "python"}  # not the version that happened to run it
     return notebook
 

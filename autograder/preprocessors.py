@@ -26,6 +26,7 @@ class HideHiddenChecks(ClearHiddenTests):
     """For feedback: the hidden checks leave the cells, as in the release, and no output keeps a line of their code.
 
     It gets there when a check is interrupted, since the traceback shows the cell, or when a function cannot take a check's arguments.
+    Of a traceback the learner's own frames stay; those of the package, with paths of this machine, go too.
     """
 
     def preprocess(self, nb, resources):
@@ -33,12 +34,15 @@ class HideHiddenChecks(ClearHiddenTests):
         for cell in nb.cells:
             for output in cell.get("outputs", []):
                 if output.output_type == "error":
-                    output.traceback = [frame for frame in output.traceback
-                                        if not any(line in ANSI_COLOR.sub("", frame) for line in hidden)]
+                    output.traceback = [frame for frame in output.traceback if not _is_ours(ANSI_COLOR.sub("", frame), hidden)]
                 elif output.output_type == "stream":
                     for line in hidden:
                         output.text = output.text.replace(line, "…")
         return super().preprocess(nb, resources)
+
+
+def _is_ours(frame: str, hidden: list[str]) -> bool:
+    return any(line in frame for line in hidden) or re.match(r"File \S.*[/\\]advantagelab[/\\]checking[/\\]", frame) is not None
 
 
 def _hidden_lines(nb, begin: str, end: str) -> list[str]:

@@ -155,6 +155,7 @@ def leaky_notebook() -> nbformat.NotebookNode:
         nbformat.v4.new_output("stream", text="✗ hidden_a\n  TypeError  in line | 出错行: expected = spec.a(rng.normal(3))\n"),
         nbformat.v4.new_output("error", ename="KeyboardInterrupt", evalue="", traceback=[
             f"Cell In[1], line 6\n      5 {red}###{plain} END HIDDEN TESTS\n----> 6 run_checks(globals(), 'a')",
+            f"File {red}/usr/lib/python3/advantagelab/checking/run.py:79{plain}, in judge\n---> 79 check(*arguments)",
             f"Cell In[1], line 4\n----> 4 {red}expected{plain} = {red}spec{plain}.a(rng.normal(3))",
             "Cell In[2], line 2\n----> 2 while True:", "KeyboardInterrupt: "]),
     ]

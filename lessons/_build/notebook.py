@@ -9,6 +9,7 @@ import advantagelab
 from .code_cells import check_source, exercise_source, given_source
 from .course import LANGUAGES
 from .lesson import Lesson
+from .methods import PLACEHOLDER, method_table
 from .payload import pack, payload_files
 from .regions import stub
 from .source import Cell
@@ -121,10 +122,17 @@ def _badges(lesson: Lesson, language: str, kind: str) -> str:
 
 
 def _fill(prose: str, lesson: Lesson, language: str) -> str:
-    """`{{solution}}` in prose is the address of the solved notebook: public if the course has an address, else inside the checkout."""
+    """`{{solution}}` in prose is the address of the solved notebook: public if the course has an address, else inside the checkout.
+
+    `{{methods}}` is the comparison table of the methods taught so far.
+    """
     path = f"solutions/{language}/{lesson.entry.notebook}.ipynb"
     address = lesson.course.address(path)
-    return prose.replace("{{solution}}", f"https://github.com/{address}" if address else f"../../{path}")
+    prose = prose.replace("{{solution}}", f"https://github.com/{address}" if address else f"../../{path}")
+    if PLACEHOLDER in prose:
+        so_far = [entry.name for entry in lesson.course.lessons[:lesson.course.lessons.index(lesson.entry) + 1]]
+        prose = prose.replace(PLACEHOLDER, method_table(lesson.course.lessons_folder / "methods.toml", language, so_far))
+    return prose
 
 
 def _hints(steps: list, language: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from .code_cells import Module
 from .glossary import Glossary, GlossaryError, read_glossary
 from .lesson import Lesson
+from .methods import PLACEHOLDER, pairs, read_methods
 from .prose import bilingual_line_faults, differences, faults
 from .refusal import Refused
 
@@ -35,6 +36,14 @@ def check_words(lesson: Lesson) -> None:
                     raise cell.refuse(f"line {line} of the cell: {'; '.join(found)}")
     for module in (lesson.algorithm, lesson.checks):
         _check_module(module, glossary)
+    if any(PLACEHOLDER in cell.source for cell in cells):
+        _check_methods(lesson.course.lessons_folder / "methods.toml", glossary)
+
+
+def _check_methods(file: Path, glossary: Glossary) -> None:
+    for place, (english, chinese) in pairs(*read_methods(file)):
+        if found := [*_pair_faults(english, chinese), *glossary.differences(english, chinese)]:
+            raise Refused(file, f"{place}: {'; '.join(found)}")
 
 
 def _glossary(file: Path) -> Glossary:

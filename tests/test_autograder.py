@@ -49,11 +49,6 @@ def read(folder: Path, step: str, assignment: str = RLOO) -> nbformat.NotebookNo
     return nbformat.read(folder / step / assignment / f"{assignment}.ipynb", 4)
 
 
-def one_blank_run(source: str) -> str:
-    """Blank lines do not count: where the hidden checks stood, nbgrader leaves the ones around them."""
-    return re.sub(r"\n{3,}", "\n\n\n", source)
-
-
 def hidden_lines(folder: Path, assignment: str = RLOO) -> set[str]:
     """Lines of the hidden checks that stand nowhere in the release."""
     released = "\n".join(cell.source for cell in read(folder, "release", assignment).cells)
@@ -113,7 +108,7 @@ def test_the_release_is_the_learners_notebook(language, request, rloo):
     expected = [cell for cell in learner.cells if cell.id not in only_learner]
     assert only_learner and [cell.id for cell in release.cells] == [cell.id for cell in expected]
     for given, cell in zip(release.cells, expected, strict=True):
-        assert one_blank_run(given.source) == one_blank_run(cell.source), cell.id
+        assert given.source == cell.source, cell.id
         if "nbgrader" in cell.metadata:
             assert {key: value for key, value in given.metadata.nbgrader.items() if key not in OWN_KEYS} == cell.metadata.nbgrader
         assert {**given.metadata, "nbgrader": 0} == {**cell.metadata, "nbgrader": 0}

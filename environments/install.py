@@ -62,7 +62,8 @@ def works(python: Path, name: str | None) -> bool:
     if not python.exists():
         return False
     modules = ["pip"] if name is None else ["torch", "matplotlib", "ipywidgets", *([] if name == "colab-like" else ["advantagelab"])]
-    check = f"import sys, importlib.util as u; assert sys.version_info[:2] == {sys.version_info[:2]}; assert all(map(u.find_spec, {modules}))"
+    check = (f"import sys, importlib.util as util; assert sys.version_info[:2] == {sys.version_info[:2]}; "
+             f"assert all(map(util.find_spec, {modules}))")
     return subprocess.run([python, "-c", check], capture_output=True).returncode == 0
 
 

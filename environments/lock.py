@@ -31,7 +31,8 @@ def freeze(python: Path, name: str) -> str:
     listed = subprocess.run([python, "-m", "pip", "freeze", "--all"], capture_output=True, text=True, check=True).stdout
     pins = [line.replace("+cpu", "") for line in listed.splitlines() if not line.startswith(("pip==", "-e")) and "==" in line]
     version = ".".join(map(str, sys.version_info[:2]))
-    return f"# {name}: exact versions. Written by `python environments/lock.py` (Python {version}) from {name}.txt.\n" + "\n".join(pins) + "\n"
+    head = f"# {name}: exact versions. Written by `python environments/lock.py` (Python {version}) from {name}.txt."
+    return "\n".join([head, *pins]) + "\n"
 
 
 if __name__ == "__main__":

@@ -118,7 +118,7 @@ INNOCENT = {
     "term in an address only": ("See [this](https://x.org/policy).", "见[这里](https://x.org/policy)。"),
     "name in a bare address": ("See https://x.org/token.", "见 https://x.org/token。"),
     "full name kept": ("GRPO, Group Relative Policy Optimization", "GRPO（Group Relative Policy Optimization）"),
-    "title kept": ("Kool: “Buy 4 REINFORCE samples, get a baseline for free!”", "Kool：“Buy 4 REINFORCE samples, get a baseline for free!”"),
+    "title kept": ("Kool “Buy 4 REINFORCE samples, get a baseline for free!”", "Kool “Buy 4 REINFORCE samples, get a baseline for free!”"),
     "title with a refused word": ("“What every token learns”", "“What every token learns”"),
     "no white space": ("A token log-probability and a KL penalty", "Token对数概率与KL惩罚"),
     "wrapped line": ("The leave-one-out baseline", "留一\n基线"),

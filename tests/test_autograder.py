@@ -11,7 +11,7 @@ from nbgrader.preprocessors import ClearHiddenTests
 
 from autograder import demo
 from autograder.__main__ import main
-from autograder.course import CourseError, init_course
+from autograder.course import CourseError
 from autograder.demo_class import WRITTEN, Score, demo_class, save_as_colab, solutions, submission
 from autograder.preprocessors import CleanSubmission, HideHiddenChecks
 from lessons._build.course import read_course
@@ -21,7 +21,6 @@ from lessons._build.regions import regions
 
 RLOO = "03_rloo"
 OWN_KEYS = {"checksum", "cell_type"}  # of nbgrader, in a released cell's metadata
-TEST_COURSE = Path(__file__).parent / "course"
 
 
 @pytest.fixture(scope="module")
@@ -250,23 +249,6 @@ def test_feedback_is_readable_and_shows_no_hidden_check(course, graded):
     untouched, wrong = feedback(course, "zh-untouched"), feedback(course, "en-no-check")
     assert untouched.count("No response.") == 5 and "尚未完成：TODO 3" in untouched
     assert "✗ check_aggregate_sequence_logps_leaves_padding_out" in wrong and "was missing from the submission" in wrong
-
-
-def test_a_function_of_text_and_spans_is_graded_too(tmp_path):
-    """The test lesson: strings, lists of pairs, a given function. English goes into a Chinese course."""
-    test_course = read_course(TEST_COURSE, TEST_COURSE / "algorithms")
-    (entry,) = test_course.lessons
-    lesson = read_lesson(test_course, entry.name)
-    init_course(test_course, tmp_path / "course", "zh", [entry.name])
-    right = solutions(lesson)
-    english, chinese = (build_notebook(lesson, language, "learner") for language in ("en", "zh"))
-    nothing = {1: "mask = torch.zeros(len(offsets), dtype=torch.bool)"}
-    submissions = [submission(lesson, english, "en-right", "", right), submission(lesson, chinese, "zh-wrong", "", nothing, wrong=[1])]
-    scores = demo.grade(tmp_path / "course", entry.notebook, [submissions], "--Execute.timeout=60")
-    assert scores == {handed_in.student: handed_in.expected for handed_in in submissions}
-    assert scores["en-right"].total > 0
-    page = feedback(tmp_path / "course", "en-right", entry.notebook)
-    assert not [line for line in hidden_lines(tmp_path / "course", entry.notebook) if line in page]
 
 
 # The demo

@@ -25,7 +25,7 @@ dev:
 
 test: dev
 	@$(PYTHON) environments/install.py colab-like .venv-colab
-	$(RUN) -m pytest
+	$(RUN) -m pytest -n logical --dist loadgroup
 
 # The tests, and what takes longer: the demo class graded by nbgrader.
 test-all: test grade-demo

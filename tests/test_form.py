@@ -20,6 +20,8 @@ from lessons._build.regions import regions, stub_lines
 from lessons._build.run import output_faults, run_notebook
 from tests.course.answer_span import checks, spec
 
+pytestmark = pytest.mark.xdist_group("form")  # its module fixtures are dear: one worker has them all
+
 FOLDER = Path(__file__).parent / "course"
 COURSE = read_course(FOLDER, FOLDER / "algorithms")
 LESSON = read_lesson(COURSE, "answer_span")

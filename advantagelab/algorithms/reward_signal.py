@@ -58,8 +58,8 @@ def combine_reward_components(components: torch.Tensor, weights: torch.Tensor, m
     # rewards = ???    # [N]: weighted sum of the components present; NaN where unscored | 现有分量的加权和；没有奖励处为 NaN
     ### BEGIN SOLUTION TODO 1: Weighted reward components | 奖励分量的加权和
     absent = components.isnan()
-    unscored = absent.all(dim=-1) if missing == "skip" else absent.any(dim=-1)
-    rewards = (components * weights).nansum(dim=-1).masked_fill(unscored, math.nan)
+    unscored = absent.all(dim=1) if missing == "skip" else absent.any(dim=1)
+    rewards = (components * weights).nansum(dim=1).masked_fill(unscored, math.nan)
     ### END SOLUTION
     return rewards
 
@@ -72,18 +72,19 @@ def discounted_returns(rewards: torch.Tensor, completion_mask: torch.Tensor, gam
     returns: [N, T] float, detached; 0 outside the mask | 停止梯度；掩码之外为 0
     ValueError: gamma out of range; see require_steps, so a completion whose reward is missing is left out beforehand
                 | gamma 越界；另见 require_steps：缺失奖励的回答要事先去掉
-    Source: the usual definition; default gamma = 1.0, as TRL's PPOConfig (a completion has one end and no clock)
+    Source: the usual definition; default gamma = 1.0, as TRL's PPOConfig had it
     """
     require_steps(completion_mask, rewards)
     if not 0 <= gamma <= 1:
         raise ValueError("gamma must lie in [0, 1] | gamma 必须在 [0, 1] 内")
     rewards = rewards.detach() if rewards.is_floating_point() else rewards.float()
     returns = torch.zeros_like(rewards)
-    # later = ???          # [N]: return of the step after, 0 behind the last valid step | 下一步的回报，最后一个有效步之后为 0
-    # returns[:, t] = ???  # [N]: from the last step to the first; padding adds nothing | 从最后一步往前；填充没有贡献
+    # valid_rewards = ???  # [N, T]: padding adds nothing, whatever it holds | 填充不论是什么值，都没有贡献
+    # later = ???          # [N]: return of the step after; it begins at 0 behind the last step | 下一步的回报；最后一步之后从 0 开始
+    # returns[:, t] = ???  # [N], for each t from the last to the first | 从最后一步往前逐步计算
     ### BEGIN SOLUTION TODO 2: Discounted returns | 折扣回报
     valid_rewards = rewards.masked_fill(~completion_mask, 0.0)
-    later = torch.zeros_like(rewards[:, 0])
+    later = 0.0
     for t in reversed(range(rewards.shape[1])):
         later = valid_rewards[:, t] + gamma * later
         returns[:, t] = later
@@ -112,8 +113,7 @@ def gae_advantages(
                 gamma or lam out of range; see require_steps
                 | values 不是浮点数、last_values 或 terminated 不是 [N]、terminated 不是布尔张量、用到的 last_values 不是有限数、
                 gamma 或 lam 越界；另见 require_steps
-    Source: Schulman et al. 2015 (1506.02438); defaults gamma = 1.0, lam = 0.95 as TRL's PPOConfig. TRL takes 0 as the value after
-            the last step also where a completion was truncated.
+    Source: Schulman et al. 2015 (1506.02438); defaults gamma = 1.0, lam = 0.95, as TRL's PPOConfig had them (TRL 1.16 has no PPO)
     """
     require_steps(completion_mask, rewards, values)
     if not values.is_floating_point() or last_values.shape != values.shape[:1] or terminated.shape != values.shape[:1]:
@@ -162,7 +162,7 @@ def policy_gradient_loss(token_logps: torch.Tensor, advantages: torch.Tensor, co
     # completion_logps = ???  # [N]: log-probability of each whole completion; padding adds nothing | 整条回答的对数概率；填充没有贡献
     # loss = ???              # []: the smaller, the likelier the good completions; advantages frozen | 越小，好回答的概率越大；优势停止梯度
     ### BEGIN SOLUTION TODO 4: Policy gradient loss | 策略梯度损失
-    completion_logps = token_logps.masked_fill(~completion_mask, 0.0).sum(dim=-1)
+    completion_logps = token_logps.masked_fill(~completion_mask, 0.0).sum(dim=1)
     loss = -(advantages.detach() * completion_logps).mean()
     ### END SOLUTION
     return loss

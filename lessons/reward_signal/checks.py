@@ -313,6 +313,15 @@ def check_gae_advantages_keeps_the_scale(answers):
         zh="优势按原样返回：不减均值，不除以标准差，也不截断。白化是另外一步。"))
 
 
+def check_gae_advantages_each_completion_on_its_own(answers):
+    rewards, values = torch.tensor([[0.0, 1.0], [0.0, 0.0], [0.0, 4.0]]), torch.tensor([[0.5, 0.5], [0.25, 0.5], [1.0, 2.0]])
+    advantages, _ = answers.gae_advantages(rewards, values, torch.zeros(3), torch.ones(3).bool(), torch.ones(3, 2).bool(),
+                                           gamma=1.0, lam=0.5)
+    expect_close(advantages, torch.tensor([[0.25, 0.5], [0.0, -0.5], [2.0, 2.0]]), message(
+        en="Every completion has advantages of its own: here the residuals of another one took part.",
+        zh="每条回答各算各的优势：这里混入了另一条回答的残差。"))
+
+
 def check_gae_advantages_terminated_has_no_future(answers):
     rewards, values, mask = torch.tensor([[0.0, 1.0], [0.0, 1.0]]), torch.tensor([[0.5, 0.75], [0.5, 0.75]]), torch.ones(2, 2).bool()
     advantages, _ = answers.gae_advantages(rewards, values, torch.tensor([8.0, math.nan]), torch.tensor([True, True]), mask,
@@ -326,22 +335,11 @@ def check_gae_advantages_terminated_has_no_future(answers):
 def check_gae_advantages_truncated_is_bootstrapped(answers):
     rewards, values, mask = torch.tensor([[0.0, 1.0], [0.0, 1.0]]), torch.tensor([[0.5, 0.75], [0.5, 0.75]]), torch.ones(2, 2).bool()
     advantages, _ = answers.gae_advantages(rewards, values, torch.tensor([0.5, 0.5]), torch.tensor([False, True]), mask,
-                                           gamma=0.5, lam=1.0)
-    expect_close(advantages, torch.tensor([[0.125, 0.5], [0.0, 0.25]]), message(  # the last residuals: 1 + 0.5·0.5 - 0.75, 1 - 0.75
+                                           gamma=0.5, lam=0.5)
+    expect_close(advantages, torch.tensor([[0.0, 0.5], [-0.0625, 0.25]]), message(  # the last residuals: 1 + 0.5·0.5 - 0.75, 1 - 0.75
         en="A truncated completion would have gone on: its last residual takes last_values, with gamma, as the value after the step. "
            "True in `terminated` means that it did end.",
         zh="被截断的回答本来还没写完：最后一个残差把 last_values 乘 gamma，当作之后的价值。`terminated` 为 True 才表示已经结束。"))
-
-
-def check_gae_advantages_ends_at_the_last_valid_step(answers):
-    mask = torch.tensor([[True, True, False, False], [True, True, True, True]])
-    rewards = torch.tensor([[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
-    values = torch.tensor([[0.5, 0.75, 0.0, 0.0], [0.5, 0.5, 0.5, 0.5]])
-    advantages, _ = answers.gae_advantages(rewards, values, torch.tensor([0.5, 0.5]), torch.tensor([False, False]), mask,
-                                           gamma=1.0, lam=1.0)
-    expect_close(advantages, torch.tensor([[1.0, 0.75, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]]), message(
-        en="last_values belongs behind the last valid step of each completion, not behind the last column, and padding has advantage 0.",
-        zh="last_values 接在每条回答的最后一个有效步之后，而不是最后一列之后；填充处的优势为 0。"))
 
 
 def check_gae_advantages_leaves_padding_out(answers):
@@ -356,13 +354,15 @@ def check_gae_advantages_leaves_padding_out(answers):
             zh="填充处的数混入了优势：那里的奖励和价值可以是任何值，包括 NaN 和无穷。"))
 
 
-def check_gae_advantages_each_completion_on_its_own(answers):
-    rewards, values = torch.tensor([[0.0, 1.0], [0.0, 0.0], [0.0, 4.0]]), torch.tensor([[0.5, 0.5], [0.25, 0.5], [1.0, 2.0]])
-    ends = torch.tensor([0.0, 0.0, 8.0]), torch.tensor([True, True, False])
-    advantages, _ = answers.gae_advantages(rewards, values, *ends, torch.ones(3, 2, dtype=torch.bool), gamma=1.0, lam=0.5)
-    expect_close(advantages, torch.tensor([[0.25, 0.5], [0.0, -0.5], [6.0, 10.0]]), message(
-        en="Every completion has advantages of its own: here another completion's residuals, or the way in which it ended, took part.",
-        zh="每条回答各算各的优势：这里混入了另一条回答的残差，或用了它的结束方式。"))
+def check_gae_advantages_ends_at_the_last_valid_step(answers):
+    mask = torch.tensor([[True, True, False, False], [True, True, True, True]])
+    rewards = torch.tensor([[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    values = torch.tensor([[0.5, 0.75, 0.0, 0.0], [0.5, 0.5, 0.5, 0.5]])
+    advantages, _ = answers.gae_advantages(rewards, values, torch.tensor([0.5, 0.5]), torch.tensor([False, False]), mask,
+                                           gamma=0.5, lam=1.0)
+    expect_close(advantages, torch.tensor([[0.125, 0.5, 0.0, 0.0], [-0.34375, -0.1875, 0.125, 0.75]]), message(
+        en="last_values belongs behind the last valid step of each completion, not behind the last column, and padding has advantage 0.",
+        zh="last_values 接在每条回答的最后一个有效步之后，而不是最后一列之后；填充处的优势为 0。"))
 
 
 def check_gae_advantages_returns(answers):
@@ -470,13 +470,13 @@ def hidden_gae_advantages_lam_one(answers, rng):
 
 
 def check_policy_gradient_loss_sign(answers):
-    mask = torch.ones(1, 1, dtype=torch.bool)
-    # A bandit: one completion of one step. A loss that falls as the log-probability rises has a gradient below 0.
     slopes = []
-    for advantage in (1.0, -1.0):
+    for advantage in (1.0, -1.0):  # a bandit: one completion of one step
         token_logps = torch.tensor([[-2.0]], requires_grad=True)
-        slopes.append(gradient(answers.policy_gradient_loss(token_logps, torch.tensor([advantage]), mask), token_logps)[0, 0])
-    expect_close(torch.stack(slopes).sign(), torch.tensor([-1.0, 1.0]), message(
+        loss = answers.policy_gradient_loss(token_logps, torch.tensor([advantage]), torch.ones(1, 1, dtype=torch.bool))
+        slopes.append(gradient(loss, token_logps).item())
+    # A loss that falls as the log-probability rises has a gradient below 0.
+    expect_close(torch.tensor(slopes).sign(), torch.tensor([-1.0, 1.0]), message(
         en="Minimizing the loss must make a completion with a positive advantage likelier and one with a negative advantage rarer: here "
            "the sign is turned around, or the gradient is cut off.",
         zh="最小化损失，应当让优势为正的回答概率升高，优势为负的降低：这里符号反了，或梯度被切断了。"))

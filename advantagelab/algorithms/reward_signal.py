@@ -128,7 +128,7 @@ def gae_advantages(
     rewards, last_values = rewards.detach().to(values.dtype), last_values.detach().to(values.dtype)
     advantages = torch.zeros_like(values)
     next_advantages = torch.zeros_like(last_values)  # nothing follows the last step | 最后一步之后什么都没有
-    # next_values = ???       # [N]: value after the last valid step, by how the completion ended | 最后一个有效步之后的价值，看如何结束
+    # next_values = ???       # [N]: value after the last valid step, by how the completion ended | 最后有效步之后的价值，由回答如何结束而定
     # deltas = ???            # [N], for each t from the last to the first: TD residual | 从最后一步往前，每一步的 TD 残差
     # advantages[:, t] = ???  # [N]: residual and the discounted advantage of the step after | 残差加上下一步优势的折扣
     # returns = ???           # [N, T]: what the critic should have said; 0 outside the mask | 价值网络本该给出的值；掩码之外为 0

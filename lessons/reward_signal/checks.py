@@ -156,7 +156,7 @@ def check_discounted_returns_default_gamma(answers):
     got = answers.discounted_returns(torch.tensor([[0.0, 0.0, 0.0, 1.0]]), torch.ones(1, 4, dtype=torch.bool))
     expect_close(got, torch.ones(1, 4), message(
         en="gamma was left out and a reward was discounted all the same: its default in this course is 1.",
-        zh="没有给出 gamma，却仍然打了折扣：本课程中它的默认值是 1。"))
+        zh="没有给出 gamma，奖励却仍被打了折扣：本课程中它的默认值是 1。"))
 
 
 def check_discounted_returns_gamma_may_be_zero(answers):
@@ -181,7 +181,7 @@ def check_discounted_returns_leaves_padding_out(answers):
     got = answers.discounted_returns(rewards, mask, gamma=0.5)
     expect_close(got, torch.tensor([[2.0, 2.0, 0.0, 0.0], [4.0, 6.0, 8.0, 8.0]]), message(
         en="The return of a completion ends at its last valid step: padding adds nothing, takes no discount, and its own returns are 0.",
-        zh="回报到最后一个有效步为止：填充没有贡献，也不占一次折扣，它自己的回报为 0。"))
+        zh="回答的回报到最后一个有效步为止：填充没有贡献，也不占一次折扣，它自己的回报为 0。"))
 
 
 def check_discounted_returns_padding_may_be_infinite(answers):

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 from ..fonts import plot_text
 from ..language import text
 from .panel import Panel, Picture, Words, is_static, question, slider, toggle
-from .style import BLACK, BLUE, GRAY, ORANGE, PAPER, VERMILLION, number
+from .style import BLACK, BLUE, GRAY, ORANGE, VERMILLION, number
 
 SIZE = (7.4, 3.5)
 VALUES = (0.5, 0.6, 0.3, 0.5, 0.8)  # the critic expects a mistake after step 2 to cost much, and the rest to mend it
@@ -65,8 +65,8 @@ def draw_gae(figure: Figure, values: np.ndarray, numbers: Estimates) -> None:
     reach, bars, dots = figure.axes
     extent = (0.5, STEPS + 0.5, STEPS + 0.5, 0.5)
     reach.imshow(numbers.weights, cmap="Blues", vmin=0, vmax=1.7, extent=extent, aspect="auto", zorder=0)
-    for row, column in zip(*np.triu_indices(STEPS), strict=True):
-        reach.text(column + 1, row + 1, number(numbers.weights[row, column]), ha="center", va="center_baseline", fontsize=8)
+    for row, weight in enumerate(numbers.weights[:, -1], 1):  # only the last reward is not 0
+        reach.text(STEPS, row, number(weight), ha="center", va="center_baseline", fontsize=8)
     rows = np.arange(1, STEPS + 1)
     for offset, lengths, bar in ((-0.2, numbers.residuals, RESIDUAL), (0.2, numbers.advantages, ADVANTAGE)):
         bars.barh(rows + offset, lengths, 0.36, **bar)
@@ -78,7 +78,7 @@ def draw_gae(figure: Figure, values: np.ndarray, numbers: Estimates) -> None:
     dots.plot(values, rows, linestyle="", **VALUE)
     dots.plot(numbers.returns, rows, linestyle="", **RETURN)
     for row, reached in zip(rows, numbers.returns, strict=True):
-        dots.text(reached, row - 0.2, number(reached), ha="center", va="bottom", color=VERMILLION, fontsize=8, bbox=PAPER)
+        dots.text(reached, row - 0.2, number(reached), ha="center", va="bottom", color=VERMILLION, fontsize=8)
 
 
 def describe_gae(gamma: float, lam: float, reward: float, terminated: bool, numbers: Estimates) -> Words:

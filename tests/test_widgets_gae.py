@@ -179,7 +179,7 @@ def test_both_languages(build):
 
 def test_alt_text_and_caption_tell_the_answer():
     panel = widgets.gae()
-    assert "Advantages: 0.42, 0.33, 0.67, 0.49, 0.20" in panel.alt and "(γλ)⁴ = 0.81" in panel.caption
+    assert "Advantages: 0.42, 0.33, 0.67, 0.49, 0.20" in panel.alt and "(γλ)^4 = 0.81" in panel.caption
     move(panel, {"lam": 0.0})
     assert "Advantages: 0.10, −0.30, 0.20, 0.30, 0.20" in panel.alt and "step 5 only" in panel.caption
     move(panel, {"lam": 1.0, "reward": 0.0, "terminated": False})

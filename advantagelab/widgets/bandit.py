@@ -51,7 +51,7 @@ def value(probabilities: tuple[float, ...], rewards: tuple[float, ...]) -> float
 
 
 def best_baseline(probabilities: tuple[float, ...], rewards: tuple[float, ...]) -> float:
-    """E[‖∇log π‖² R] / E[‖∇log π‖²], where the variance is smallest."""
+    """E[|∇log π|² R] / E[|∇log π|²], where the variance is smallest."""
     policy = np.array(probabilities)
     weights = policy * ((np.eye(len(policy)) - policy) ** 2).sum(axis=1)
     return float(weights @ np.array(rewards) / weights.sum())

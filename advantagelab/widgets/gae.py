@@ -114,8 +114,8 @@ def describe_gae(gamma: float, lam: float, reward: float, terminated: bool, numb
     else:
         weight = number(numbers.weights[0, -1])
         caption = text(
-            f"The reward at the end counts (γλ)⁴ = {weight} in the advantage of step 1: one factor γλ for each step back.",
-            f"末尾的奖励在第 1 步的优势里占 (γλ)⁴ = {weight}：每往回一步，就乘一次 γλ。",
+            f"The reward at the end counts (γλ)^4 = {weight} in the advantage of step 1: one factor γλ for each step back.",
+            f"末尾的奖励在第 1 步的优势里占 (γλ)^4 = {weight}：每往回一步，就乘一次 γλ。",
         )
     return Words(alt, caption)
 

@@ -101,6 +101,15 @@ SENTENCES = {
     "visible check": ("The visible check passes.", "可见检查通过。"),
     "hidden check": ("The hidden check fails.", "隐藏检查未通过。"),
     "wrong answer": ("This wrong answer is caught.", "这个错误答案被抓住。"),
+    "proxy reward": ("A proxy reward is easy to measure.", "代理奖励容易测量。"),
+    "reward hacking": ("The curve does not show reward hacking.", "奖励作弊在曲线上看不出来。"),
+    "reward model": ("A reward model can err.", "奖励模型会出错。"),
+    "expected gradient": ("The expected gradient stays.", "期望梯度不变。"),
+    "TD residual": ("The TD residual of step 3 is 0.3.", "第 3 步的 TD 残差是 0.3。"),
+    "generalized advantage estimation": ("GAE is generalized advantage estimation.", "GAE 即广义优势估计。"),
+    "discount": ("The discount is 1.", "折扣是 1。"),
+    "terminated": ("It terminated by itself.", "它自行终止。"),
+    "truncated": ("It was truncated at the limit.", "它在上限处截断。"),
 }
 
 INNOCENT = {

@@ -1,8 +1,11 @@
 """Pictures and panels of the lessons. | 各课的图与交互面板。"""
 
+from .bandit import bandit_baseline
 from .baselines import baselines
 from .clip import clip_region
 from .flow import rloo_flow
+from .gae import gae
+from .reward_flow import reward_flow
 from .variance import baseline_variance
 
-__all__ = ["baseline_variance", "baselines", "clip_region", "rloo_flow"]
+__all__ = ["bandit_baseline", "baseline_variance", "baselines", "clip_region", "gae", "reward_flow", "rloo_flow"]

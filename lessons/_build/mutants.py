@@ -182,7 +182,8 @@ def _names_of_a_kind(function: ast.FunctionDef, region: ast.Module) -> dict[str,
 
 
 def _copy(node: ast.AST, **changed) -> ast.AST:
-    return type(node)(**{**{field: getattr(node, field, None) for field in node._fields}, **changed})
+    copied = type(node)(**{**{field: getattr(node, field, None) for field in node._fields}, **changed})
+    return ast.copy_location(copied, node)  # unparse() asks a `for` for its line
 
 
 def _stored(node: ast.expr) -> ast.expr:

@@ -102,7 +102,7 @@ def _changed_statement(node: ast.stmt) -> Iterator[ast.stmt]:
     if isinstance(node, ast.AugAssign):
         for operator in OPERATORS.get(type(node.op), ()):
             yield _copy(node, op=operator())
-        yield ast.Assign([_stored(node.target)], node.value)
+        yield ast.copy_location(ast.Assign([_stored(node.target)], node.value), node)
     if isinstance(node, ast.For):
         yield _copy(node, iter=ast.Subscript(ast.Call(ast.Name("list", ast.Load()), [node.iter], []),
                                              ast.Slice(ast.Constant(1)), ast.Load()))

@@ -35,7 +35,8 @@ def completion_mask_from_ids(completion_ids: torch.Tensor, eos_id: int) -> torch
 def gather_token_logps(logits: torch.Tensor, ids: torch.Tensor, prompt_length: int, temperature: float = 1.0) -> torch.Tensor:
     """Log-probability of each completion token under the logits before it. | 由前一位置的 logits 求每个回答 Token 的对数概率。
 
-    logits: [N, P + T, V] float, what the model gives for `ids`; ids: [N, P + T] int64, prompt and then completion | 先提示，后回答
+    logits: [N, P + T, V] float, what the model gives for `ids`; -inf = a token that could not be sampled | -inf 表示不可能被采样的 Token
+    ids: [N, P + T] int64, the prompt and then the completion | 先提示，后回答
     prompt_length: P, 1 <= P < P + T; temperature: the one that the completions were sampled at, > 0 (default 1.0) | 采样时的温度
     returns: [N, T] float, the completion's tokens only, padding included: the mask is applied later; the gradient flows into logits
              | 只含回答的 Token，包括填充，掩码以后再用；梯度流入 logits
@@ -72,21 +73,19 @@ def validate_group(records: list[dict]) -> dict:
              | 每条回答一个字典，至少含上述五个字段（整数或字符串；没有参考策略或自教师时为 None）
     returns: dict with these five fields and the value that all records have | 这五个字段及其共同的值
     ValueError: no record, a field missing from a record, a field that differs; the message names the field
-                | 没有记录、某条记录缺少字段、字段的值不一致；错误信息要写出字段名
+                | 没有记录、某条记录缺少字段、字段的值不一致；错误信息写明字段
     Source: course convention
     """
     if not records:
         raise ValueError("a group needs at least one record | 一组至少要有一条记录")
     shared = {}
     for field in ("prompt_id", "policy_version", "reward_version", "reference_version", "teacher_version"):
-        # values = ???         # one for each record; a missing field is a ValueError that names it | 每条记录一个；缺少字段要报错并写出字段名
-        # shared[field] = ???  # what all records have; else a ValueError that names the field | 各记录共同的值；不一致要报错并写出字段名
-        ### BEGIN SOLUTION TODO 3: One group, one prompt, one version | 一组只有一个提示、一套版本
+        # values = ???         # one for each record that has the field | 有该字段的记录各一个
+        # shared[field] = ???  # what all records have; else ValueError, naming the field | 共同的值；否则抛出 ValueError 并写明字段
+        ### BEGIN SOLUTION TODO 3: What a group shares | 一组记录的共同字段
         values = [record[field] for record in records if field in record]
-        if len(values) < len(records):
-            raise ValueError(f"{field} is missing from a record | 有记录缺少 {field}")
-        if any(value != values[0] for value in values):
-            raise ValueError(f"{field} differs within the group | 组内的 {field} 不一致")
+        if len(values) < len(records) or any(value != values[0] for value in values):
+            raise ValueError(f"{field} is missing or differs within the group | 组内缺少 {field}，或它的值不一致")
         shared[field] = values[0]
         ### END SOLUTION
     return shared

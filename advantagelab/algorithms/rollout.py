@@ -85,7 +85,7 @@ def validate_group(records: list[dict]) -> dict:
         ### BEGIN SOLUTION TODO 3: What a group shares | 一组记录的共同字段
         values = [record[field] for record in records if field in record]
         if len(values) < len(records) or any(value != values[0] for value in values):
-            raise ValueError(f"{field} is missing or differs within the group | 组内缺少 {field}，或它的值不一致")
+            raise ValueError(f"{field}: missing or not the same in every record | 有记录缺失，或值不一致")
         shared[field] = values[0]
         ### END SOLUTION
     return shared
@@ -101,8 +101,9 @@ def importance_ratio(new_token_logps: torch.Tensor, record: dict, policy_version
                     has the next one | 本轮采样所用的版本：同一轮的各次内部更新都不变，下一轮才加一
     returns: [N, T] float; exactly 1 outside the mask, where log-probabilities may be anything; only new_token_logps receives a gradient
              | 掩码之外恒为 1，那里的对数概率可以是任何值；只有 new_token_logps 得到梯度
-    ValueError: record of another version (stale), a field missing, mask not bool, shapes differ, a valid log-probability not finite
-                | 记录属于其他版本（已过期）、缺少字段、掩码不是布尔张量、形状不同、有效位置的对数概率不是有限数
+    ValueError: record of another version (stale: the message names policy_version), a field missing, mask not bool, shapes differ, a
+                valid log-probability not finite
+                | 记录属于其他版本（已过期，错误信息写明 policy_version）、缺少字段、掩码不是布尔张量、形状不同、有效位置的对数概率不是有限数
     Source: PPO (1707.06347), one ratio for each token; the version check is a course convention
     """
     for field in ("policy_version", "old_token_logps", "completion_mask"):
@@ -115,11 +116,11 @@ def importance_ratio(new_token_logps: torch.Tensor, record: dict, policy_version
         raise ValueError("token log-probabilities and mask must have one shape | Token 对数概率与掩码必须同形")
     if not all(torch.isfinite(logps[completion_mask]).all() for logps in (new_token_logps, old_token_logps)):
         raise ValueError("valid token log-probabilities must be finite | 有效位置的 Token 对数概率必须是有限数")
-    # A record of another version: ValueError | 其他版本的记录：抛出 ValueError
+    # A record of another version: ValueError, naming policy_version | 其他版本的记录：抛出 ValueError 并写明 policy_version
     # ratios = ???  # [N, T]: new over old, old frozen; 1 without gradient outside the mask | 新比旧，旧的停止梯度；掩码之外为 1，无梯度
     ### BEGIN SOLUTION TODO 4: Importance ratio | 重要性比率
     if record["policy_version"] != policy_version:
-        raise ValueError("stale record: sampled by another policy version | 记录已过期：由其他版本的策略采样")
+        raise ValueError("stale record: its policy_version is not this round's | 记录已过期：policy_version 不是本轮的版本")
     log_ratios = new_token_logps - old_token_logps.detach()
     ratios = torch.exp(log_ratios.masked_fill(~completion_mask, 0.0))
     ### END SOLUTION

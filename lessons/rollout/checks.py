@@ -580,6 +580,21 @@ def check_importance_ratio_refuses_a_newer_record(answers):
         expect_error(lambda version=version: answers.importance_ratio(logps, record, version), said)
 
 
+def check_importance_ratio_says_why_it_refuses(answers):
+    logps = torch.tensor([[-1.0]])
+    record = {"policy_version": 3, "old_token_logps": logps, "completion_mask": torch.tensor([[True]])}
+    said = message(
+        en="The message of the error must name policy_version, so that a stale record is told from any other bad input.",
+        zh="错误信息要写明 policy_version，才能把过期的记录与其他错误输入区分开。")
+    expect_close(answers.importance_ratio(logps, record, 3), [[1.0]], said)
+    try:
+        answers.importance_ratio(logps, record, 4)
+        text = "nothing was raised"
+    except ValueError as error:
+        text = str(error)
+    expect_close("policy_version" in text, True, said)
+
+
 def check_importance_ratio_compares_version_values(answers):
     for version in ("0", "1", "1000"):
         logps = torch.tensor([[-1.0]])

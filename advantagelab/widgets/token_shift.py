@@ -49,7 +49,7 @@ def frame_shift(figure: Figure) -> None:
         draw_cell(axes, place, LOGITS_ROW, f"({', '.join(f'{value:g}' for value in row)})", PROMPT_LENGTH <= place + 1 < len(IDS))
         draw_cell(axes, place, IDS_ROW, f"{token} = EOS" if token == IDS[-1] else str(token), place >= PROMPT_LENGTH)
         axes.text(LEFT + place * STEP + WIDTH / 2, LOGITS_ROW + HEIGHT + 0.08, str(place), ha="center", va="bottom", color=GRAY, fontsize=9)
-    axes.text(LEFT - 0.15, LOGITS_ROW + HEIGHT + 0.08, plot_text("place", "位置"), ha="right", va="bottom", color=GRAY, fontsize=9)
+    axes.text(LEFT - 0.15, LOGITS_ROW + HEIGHT + 0.08, plot_text("position", "位置"), ha="right", va="bottom", color=GRAY, fontsize=9)
     for first, last, label in ((0, PROMPT_LENGTH, ("prompt", "提示")), (PROMPT_LENGTH, len(IDS), ("completion", "回答"))):
         middle = LEFT + ((first + last - 1) * STEP + WIDTH) / 2
         axes.text(middle, SIZE[1] - 0.06, plot_text(*label), ha="center", va="top")
@@ -69,8 +69,8 @@ def describe_shift(temperature: float) -> Words:
     first, second = (number(score, 3) for score in at)
     ratios = [number(ratio) for ratio in np.exp(plain - at)]
     alt = text(
-        f"Four tokens, ids {', '.join(map(str, IDS))}; the first two are the prompt. The logits at place 1 score the token at place 2, "
-        f"those at place 2 the token at place 3; the first and the last logits are not used. "
+        f"Four tokens, ids {', '.join(map(str, IDS))}; the first two are the prompt. The logits at position 1 score the token at position 2, "
+        f"those at position 2 the token at position 3; the first and the last logits are not used. "
         f"At temperature {number(temperature)} the log-probabilities are {first} and {second}.",
         f"四个 Token，id 是 {'、'.join(map(str, IDS))}，前两个是提示。位置 1 的 logits 给位置 2 的 Token 打分，位置 2 的给位置 3 的打分；"
         f"第一个和最后一个位置的 logits 用不上。温度为 {number(temperature)} 时，对数概率是 {first} 和 {second}。",

@@ -69,8 +69,9 @@ def describe_shift(temperature: float) -> Words:
     first, second = (number(score, 3) for score in at)
     ratios = [number(ratio) for ratio in np.exp(plain - at)]
     alt = text(
-        f"Four tokens, ids {', '.join(map(str, IDS))}; the first two are the prompt. The logits at position 1 score the token at position 2, "
-        f"those at position 2 the token at position 3; the first and the last logits are not used. "
+        f"Four tokens, ids {', '.join(map(str, IDS))}; the first two are the prompt. "
+        f"The logits at position 1 score the token at position 2, those at position 2 the token at position 3; "
+        f"the first and the last logits are not used. "
         f"At temperature {number(temperature)} the log-probabilities are {first} and {second}.",
         f"四个 Token，id 是 {'、'.join(map(str, IDS))}，前两个是提示。位置 1 的 logits 给位置 2 的 Token 打分，位置 2 的给位置 3 的打分；"
         f"第一个和最后一个位置的 logits 用不上。温度为 {number(temperature)} 时，对数概率是 {first} 和 {second}。",

@@ -44,11 +44,11 @@ def check_completion_mask_from_ids_ends_with_the_eos(answers):
 
 
 def check_completion_mask_from_ids_padding_may_be_the_eos(answers):
-    got = answers.completion_mask_from_ids(torch.tensor([[5, 6, 2, 2, 2], [2, 2, 2, 2, 2]]), 2)
-    expect_close(got, torch.tensor([[True, True, True, False, False], [True, False, False, False, False]]), message(
-        en="Many tokenizers pad with the EOS id. Then the first EOS is valid and each later one is padding, even if the EOS comes first: "
-           "a comparison with a padding id cannot tell them apart.",
-        zh="许多分词器用 EOS 的 id 作填充。此时第一个 EOS 有效，之后的都是填充，哪怕 EOS 排在最前：与填充 id 比较分不清两者。"))
+    for ids, valid in (([5, 6, 2, 2, 2], [True, True, True, False, False]), ([2, 2, 2], [True, False, False])):
+        expect_close(answers.completion_mask_from_ids(torch.tensor([ids]), 2), torch.tensor([valid]), message(
+            en="Many tokenizers pad with the EOS id. Then the first EOS is valid and each later one is padding, even if the EOS comes "
+               "first: a comparison with a padding id cannot tell them apart.",
+            zh="许多分词器用 EOS 的 id 作填充。此时第一个 EOS 有效，之后的都是填充，哪怕 EOS 排在最前：与填充 id 比较分不清两者。"))
 
 
 def check_completion_mask_from_ids_nothing_is_valid_after_the_eos(answers):
@@ -129,15 +129,24 @@ def check_gather_token_logps_one_for_each_completion_token(answers):
 def check_gather_token_logps_is_a_log_probability(answers):
     got = answers.gather_token_logps(torch.zeros(2, 3, 4), torch.tensor([[0, 1, 2], [3, 2, 1]]), 1)
     expect_close(got, torch.full((2, 2), -1.386294), message(  # -log 4
-        en="All 4 tokens are equally likely here, so each has log-probability -log 4: a log-softmax over the vocabulary. Not a softmax, "
-           "not a bare logit, not a softmax over another dimension, not the positive sign of a cross-entropy.",
-        zh="这里 4 个 Token 等可能，各自的对数概率都是 -log 4：在词表维上做 log-softmax。不是 softmax，不是 logit 本身，"
+        en="All 4 tokens are equally likely here, so each has log-probability -log 4, the natural logarithm: a log-softmax over the "
+           "vocabulary. Not a softmax, not a bare logit, not a softmax over another dimension, not the positive sign of a cross-entropy.",
+        zh="这里 4 个 Token 等可能，各自的对数概率都是 -log 4（自然对数）：在词表维上做 log-softmax。不是 softmax，不是 logit 本身，"
            "不是在别的维上做 softmax，也不是交叉熵的正号。"))
+
+
+def check_gather_token_logps_leaves_inputs_alone(answers):
+    inputs = torch.tensor([[[0.0, 1.0], [2.0, 3.0], [4.0, 6.0]]]), torch.tensor([[1, 0, 1]])
+    before = tuple(values.clone() for values in inputs)
+    answers.gather_token_logps(*inputs, 1, 0.5)
+    expect_unchanged(before, inputs, message(
+        en="The caller's logits or ids were overwritten: a slice shares its memory with the original.",
+        zh="调用者的 logits 或 id 被改写了：切片与原张量共享内存。"))
 
 
 def check_gather_token_logps_of_the_given_tokens(answers):
     logits = torch.tensor([0.5, 0.3, 0.2]).log().expand(2, 4, 3)  # one and the same distribution at every position
-    got = answers.gather_token_logps(logits, torch.tensor([[0, 2, 1, 0], [1, 0, 0, 2]]), 2)
+    got = answers.gather_token_logps(logits, torch.tensor([[0, 2, 1, 0], [1, 0, 0, 2]]), 2, 1.0)
     expect_close(got, torch.tensor([[0.3, 0.5], [0.5, 0.2]]).log(), message(
         en="It is the sampled token's log-probability: each completion token of each row looked up under its own id, not the likeliest "
            "token, not the neighbor's id, not another row's.",
@@ -146,7 +155,7 @@ def check_gather_token_logps_of_the_given_tokens(answers):
 
 def check_gather_token_logps_reads_the_position_before(answers):
     logits = torch.tensor([[[0.5, 0.5], [0.6, 0.4], [0.7, 0.3], [0.8, 0.2], [0.9, 0.1]]]).log()
-    got = answers.gather_token_logps(logits, torch.tensor([[0, 0, 0, 0, 0]]), 2)
+    got = answers.gather_token_logps(logits, torch.tensor([[0, 0, 0, 0, 0]]), 2, 1.0)
     expect_close(got, torch.tensor([[0.6, 0.7, 0.8]]).log(), message(
         en="Off by one: the logits at position t - 1 predict the token at position t. So the first completion token is read from the last "
            "prompt position, and the last position predicts nothing that was sampled.",
@@ -177,8 +186,8 @@ def check_gather_token_logps_divides_by_the_temperature(answers):
     got = [answers.gather_token_logps(logits, ids, 1, temperature).exp() for temperature in (0.5, 2.0)]
     # 0.8 and 0.2 squared are 16 to 1; their square roots are 2 to 1.
     expect_close(got, [[[16 / 17], [1 / 17]], [[2 / 3], [1 / 3]]], message(
-        en="The logits are divided by the temperature itself, once: not by its square or its root, and not after a softmax or a clamp.",
-        zh="logits 除以温度本身，且只除一次：不是它的平方或平方根，也不是在 softmax 或截断之后再除。"))
+        en="The logits are divided by the temperature itself, once: not by its square or its root.",
+        zh="logits 除以温度本身，且只除一次：不是它的平方或平方根。"))
 
 
 def check_gather_token_logps_default_temperature_is_one(answers):
@@ -214,15 +223,6 @@ def check_gather_token_logps_gradient(answers):
            "token. Here it was cut off, in whole or in part.",
         zh="对 logits 的梯度在被采样的 Token 处为 1 - p，在其余 Token 处为 -p，在不预测回答 Token 的位置为 0。"
            "这里梯度被全部或部分切断了。"))
-
-
-def check_gather_token_logps_leaves_inputs_alone(answers):
-    inputs = torch.tensor([[[0.0, 1.0], [2.0, 3.0], [4.0, 6.0]]]), torch.tensor([[1, 0, 1]])
-    before = tuple(values.clone() for values in inputs)
-    answers.gather_token_logps(*inputs, 1, 0.5)
-    expect_unchanged(before, inputs, message(
-        en="The caller's logits or ids were overwritten: a slice shares its memory with the original.",
-        zh="调用者的 logits 或 id 被改写了：切片与原张量共享内存。"))
 
 
 def check_gather_token_logps_keeps_float64(answers):
@@ -271,9 +271,8 @@ def hidden_gather_token_logps_random(answers, rng):
 
 
 def check_validate_group_returns_what_is_shared(answers):
-    records = [{"prompt_id": "sum-7", "policy_version": 4, "reward_version": 2, "reference_version": 1, "teacher_version": 3}
-               for _ in range(3)]
-    expect_close(answers.validate_group(records), records[0], message(
+    shared = {"prompt_id": "sum-7", "policy_version": 4, "reward_version": 2, "reference_version": 1, "teacher_version": 3}
+    expect_close(answers.validate_group([dict(shared) for _ in range(3)]), shared, message(
         en="A sound group gives back a dict of the five fields, each with the one value that all its records have: no lists, no single "
            "field, no True.",
         zh="合格的一组应返回含五个字段的字典，每个字段是全部记录共有的那个值：不是列表，不只是一个字段，也不是 True。"))
@@ -290,27 +289,38 @@ def check_validate_group_samples_may_differ(answers):
 
 
 def check_validate_group_takes_a_group_of_one(answers):
-    record = {"prompt_id": "sum-7", "policy_version": 4, "reward_version": 2, "reference_version": 1, "teacher_version": 3}
-    expect_close(answers.validate_group([record]), record, message(
+    shared = {"prompt_id": "sum-7", "policy_version": 4, "reward_version": 2, "reference_version": 1, "teacher_version": 3}
+    expect_close(answers.validate_group([dict(shared)]), shared, message(
         en="One record cannot contradict itself: a group of one is small, but sound.",
         zh="一条记录不会与自己矛盾：只有一条的组虽小，但合格。"))
 
 
 def check_validate_group_zero_and_none_are_values(answers):
-    records = [{"prompt_id": 0, "policy_version": 0, "reward_version": 0, "reference_version": None, "teacher_version": None}
-               for _ in range(2)]
-    expect_close(answers.validate_group(records), records[0], message(
+    shared = {"prompt_id": 0, "policy_version": 0, "reward_version": 0, "reference_version": None, "teacher_version": None}
+    expect_close(answers.validate_group([dict(shared), dict(shared)]), shared, message(
         en="Version 0 is a version, and None says that there is no reference policy or no self-teacher: a field with such a value is not "
            "missing.",
         zh="版本 0 也是版本，None 表示没有参考策略或自教师：取这些值的字段并不是缺失。"))
 
 
 def check_validate_group_compares_values(answers):
-    records = [{"prompt_id": f"sum-{number}", "policy_version": int("1000"), "reward_version": float("1.5"), "reference_version": 1,
+    records = [{"prompt_id": f"sum-{number}", "policy_version": int("1000"), "reward_version": 2, "reference_version": int("2000"),
                 "teacher_version": 3} for number in (7, 7)]
-    expect_close(answers.validate_group(records), records[0], message(
+    shared = {"prompt_id": "sum-7", "policy_version": 1000, "reward_version": 2, "reference_version": 2000, "teacher_version": 3}
+    expect_close(answers.validate_group(records), shared, message(
         en="Records that were read from two files hold equal values, not the same objects: compare with == or !=, not with `is`.",
         zh="从两个文件读出的记录值相等，却不是同一个对象：要用 == 或 != 比较，而不是 `is`。"))
+
+
+def check_validate_group_leaves_records_alone(answers):
+    shared = {"prompt_id": "sum-7", "policy_version": 4, "reward_version": 2, "reference_version": 1, "teacher_version": 3}
+    records = [{"sample_id": 0, **shared}, {"sample_id": 1, **shared}]
+    got = answers.validate_group(records)
+    expect_unchanged([{"sample_id": 0, **shared}, {"sample_id": 1, **shared}], records, message(
+        en="The caller's records were changed: a record is frozen, and its fields are needed again.",
+        zh="调用者的记录被改动了：记录是冻结的，它的字段以后还要用。"))
+    expect_close(got, shared, message(
+        en="The records stayed as they were, but the shared fields are not the five.", zh="记录没有被改动，但返回的共同字段不是那五个。"))
 
 
 def check_validate_group_refuses_with_value_error(answers):
@@ -398,9 +408,9 @@ def check_validate_group_missing_is_not_none(answers):
 def check_validate_group_names_the_field(answers):
     shared = {"prompt_id": "sum-7", "policy_version": 4, "reward_version": 2, "reference_version": 1, "teacher_version": 3}
     said = message(
-        en="The message of the error must name the field that is missing or differs, and no other of the five: else nobody can find it "
-           "in a log.",
-        zh="错误信息要写出缺失或不一致的那个字段，且不写其余四个：否则无法从日志里查出问题。")
+        en="The message of the error must name the field that is missing or differs, before any other of the five: a log must tell "
+           "at once what is wrong.",
+        zh="错误信息要写出缺失或不一致的那个字段，并且写在其余四个之前：看日志时要能立刻知道错在哪里。")
     expect_close(answers.validate_group([shared, shared]), shared, said)
     for field in shared:
         for record in ({**shared, field: 9}, {name: value for name, value in shared.items() if name != field}):
@@ -409,18 +419,7 @@ def check_validate_group_names_the_field(answers):
                 text = "nothing was raised"
             except ValueError as error:
                 text = str(error)
-            expect_close([name for name in shared if name in text], [field], said)
-
-
-def check_validate_group_leaves_records_alone(answers):
-    shared = {"prompt_id": "sum-7", "policy_version": 4, "reward_version": 2, "reference_version": 1, "teacher_version": 3}
-    records = [{"sample_id": 0, **shared}, {"sample_id": 1, **shared}]
-    got = answers.validate_group(records)
-    expect_unchanged([{"sample_id": 0, **shared}, {"sample_id": 1, **shared}], records, message(
-        en="The caller's records were changed: a record is frozen, and its fields are needed again.",
-        zh="调用者的记录被改动了：记录是冻结的，它的字段以后还要用。"))
-    expect_close(got, shared, message(
-        en="The records stayed as they were, but the shared fields are not the five.", zh="记录没有被改动，但返回的共同字段不是那五个。"))
+            expect_close(min((name for name in shared if name in text), key=text.index, default="no field is named"), field, said)
 
 
 def check_validate_group_refuses_bad_input(answers):
@@ -447,7 +446,8 @@ def hidden_validate_group_random(answers, rng):
         try:
             got = answers.validate_group(records)
         except ValueError as error:
-            got = next((name for name in fields if name in str(error)), "no field named")
+            text = str(error)
+            got = min((name for name in fields if name in text), key=text.index, default="no field is named")
         expect_close(got, spec.validate_group(records), message(
             en="Random groups, some with one record that differs or lacks a field: a sound one was refused, an unsound one went through, "
                "or another field was named.",
@@ -460,8 +460,8 @@ def hidden_validate_group_random(answers, rng):
 def check_importance_ratio_one_for_each_token(answers):
     old = torch.tensor([[-1.0, -2.0], [-0.5, -3.0]])
     record = {"policy_version": 3, "old_token_logps": old, "completion_mask": torch.ones(2, 2, dtype=torch.bool)}
-    before = answers.importance_ratio(old, record, 3)
-    after = answers.importance_ratio(old + torch.tensor([[0.5, 0.0], [0.0, 0.0]]), record, 3)
+    before = answers.importance_ratio(old, dict(record), 3)
+    after = answers.importance_ratio(old + torch.tensor([[0.5, 0.0], [0.0, 0.0]]), dict(record), 3)
     expect_close(list(after.shape), [2, 2], message(
         en="There is one ratio for each token, [N, T]: nothing is summed or averaged over the completion.",
         zh="每个 Token 一个比率，形状 [N, T]：不对回答求和或取平均。"))
@@ -492,6 +492,15 @@ def check_importance_ratio_is_new_over_old(answers):
         zh="新概率与旧概率之比是 exp(new - old)：不是对数概率的差或商，也不是旧比新。"))
 
 
+def check_importance_ratio_is_exactly_one_at_first(answers):
+    old = torch.tensor([[-0.1, -3.0, -12.0, -40.0, -200.0]])
+    record = {"policy_version": 3, "old_token_logps": old, "completion_mask": torch.ones(1, 5, dtype=torch.bool)}
+    expect_close(answers.importance_ratio(old.clone(), record, 3) == 1.0, torch.ones(1, 5, dtype=torch.bool), message(
+        en="At the first inner update new and old are equal, so every ratio is exactly 1, even for tokens so rare that their probability "
+           "is 0 in float32: subtract first, then exp, and add no epsilon.",
+        zh="第一次内部更新时新旧相等，每个比率都恰好是 1，哪怕 Token 罕见到概率在 float32 中为 0：先相减再取 exp，不加 epsilon。"))
+
+
 def check_importance_ratio_is_not_clipped(answers):
     for change, ratio in ((3.0, 20.0855), (-3.0, 0.0497871), (25.0, 7.2004899e10)):
         old = torch.tensor([[-26.0]])
@@ -500,15 +509,6 @@ def check_importance_ratio_is_not_clipped(answers):
             en="The ratio is returned as it is, however far from 1. Clipping belongs to the loss, which needs the unclipped ratio as "
                "well.",
             zh="比率原样返回，无论离 1 多远。裁剪是损失的事，而损失也需要未裁剪的比率。"))
-
-
-def check_importance_ratio_is_exactly_one_at_first(answers):
-    old = torch.tensor([[-0.1, -3.0, -12.0, -40.0, -200.0]])
-    record = {"policy_version": 3, "old_token_logps": old, "completion_mask": torch.ones(1, 5, dtype=torch.bool)}
-    expect_close(answers.importance_ratio(old.clone(), record, 3) == 1.0, torch.ones(1, 5, dtype=torch.bool), message(
-        en="At the first inner update new and old are equal, so every ratio is exactly 1, even for tokens so rare that their probability "
-           "is 0 in float32: subtract first, then exp, and add no epsilon.",
-        zh="第一次内部更新时新旧相等，每个比率都恰好是 1，哪怕 Token 罕见到概率在 float32 中为 0：先相减再取 exp，不加 epsilon。"))
 
 
 def check_importance_ratio_gradient_at_first(answers):

@@ -103,7 +103,7 @@ def importance_ratio(new_token_logps: torch.Tensor, record: dict, policy_version
              | 掩码之外恒为 1，那里的对数概率可以是任何值；只有 new_token_logps 得到梯度
     ValueError: record of another version (stale: the message names policy_version), a field missing, mask not bool, shapes differ, a
                 valid log-probability not finite
-                | 记录属于其他版本（已过期，错误信息写明 policy_version）、缺少字段、掩码不是布尔张量、形状不同、有效得分不是有限数
+                | 记录属于其他版本（已过期，错误信息写明 policy_version）、缺少字段、掩码不是布尔张量、形状不同、有效的对数概率不是有限数
     Source: PPO (1707.06347), one ratio for each token; the version check is a course convention
     """
     for field in ("policy_version", "old_token_logps", "completion_mask"):

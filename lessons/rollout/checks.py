@@ -383,7 +383,7 @@ def check_validate_group_looks_at_every_record(answers):
     said = message(
         en="One record among five has another version, and the group went through: every record must be looked at, and a majority is not "
            "enough.",
-        zh="五条记录中有一条版本不同，却被放行：每条记录都要看，多数一致还不够。")
+        zh="五条记录中有一条版本不同，整组却被放行：每条记录都要看，多数一致还不够。")
     expect_close(answers.validate_group([shared] * 5), shared, said)
     for place in range(5):
         for field in shared:
@@ -489,7 +489,7 @@ def check_importance_ratio_is_new_over_old(answers):
     expect_close(answers.importance_ratio(new, record, 3), torch.tensor([[1.5, 0.25]]), message(  # 0.3 / 0.2, 0.1 / 0.4
         en="The ratio of the new probability to the old one is exp(new - old): not the difference or quotient of the log-probabilities, "
            "and not old over new.",
-        zh="新概率与旧概率之比是 exp(new - old)：不是对数概率的差或商，也不是旧比新。"))
+        zh="新概率对旧概率的比率是 exp(new - old)：不是对数概率的差或商，也不是旧比新。"))
 
 
 def check_importance_ratio_is_exactly_one_at_first(answers):

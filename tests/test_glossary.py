@@ -101,6 +101,11 @@ SENTENCES = {
     "visible check": ("The visible check passes.", "可见检查通过。"),
     "hidden check": ("The hidden check fails.", "隐藏检查未通过。"),
     "wrong answer": ("This wrong answer is caught.", "这个错误答案被抓住。"),
+    "record": ("The record is frozen.", "记录已经冻结。"),
+    "stale": ("A stale record is refused.", "过期的记录被拒绝。"),
+    "inner update": ("Inner updates follow one another.", "内部更新一次接一次。"),
+    "EOS": ("The first EOS counts.", "第一个 EOS 算数。"),
+    "mini-batch": ("The second mini-batch meets another policy.", "第二个小批量遇到的策略已经不同。"),
 }
 
 INNOCENT = {

@@ -110,6 +110,11 @@ SENTENCES = {
     "discount": ("The discount is 1.", "折扣是 1。"),
     "terminated": ("It terminated by itself.", "它自行终止。"),
     "truncated": ("It was truncated at the limit.", "它在上限处截断。"),
+    "record": ("The record is frozen.", "记录已经冻结。"),
+    "stale": ("A stale record is refused.", "过期的记录被拒绝。"),
+    "inner update": ("Inner updates follow one another.", "内部更新一次接一次。"),
+    "EOS": ("The first EOS counts.", "第一个 EOS 算数。"),
+    "mini-batch": ("The second mini-batch meets another policy.", "第二个小批量遇到的策略已经不同。"),
 }
 
 INNOCENT = {

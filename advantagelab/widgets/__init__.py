@@ -5,7 +5,13 @@ from .baselines import baselines
 from .clip import clip_region
 from .flow import rloo_flow
 from .gae import gae
+from .mask_ribbon import mask_ribbon
 from .reward_flow import reward_flow
+from .timeline import timeline
+from .token_shift import token_shift
 from .variance import baseline_variance
 
-__all__ = ["bandit_baseline", "baseline_variance", "baselines", "clip_region", "gae", "reward_flow", "rloo_flow"]
+__all__ = [
+    "bandit_baseline", "baseline_variance", "baselines", "clip_region", "gae", "mask_ribbon", "reward_flow", "rloo_flow",
+    "timeline", "token_shift",
+]

@@ -21,6 +21,8 @@ PANELS = {
     widgets.bandit_baseline: "baseline",
     widgets.clip_region: "ratio",
     widgets.gae: "lam",
+    widgets.timeline: "moment",
+    widgets.token_shift: "temperature",
 }
 
 

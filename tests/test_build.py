@@ -542,6 +542,15 @@ def test_refuses_what_no_notebook_carries():
     payload_files("from advantagelab import set_language, __version__")
 
 
+def test_payload_carries_the_widgets_that_are_named_and_what_these_import():
+    files = payload_files("widgets.reward_flow()")
+    carried = {Path(name).stem for name in files if name.startswith("advantagelab/widgets/")}
+    assert carried == {"__init__", "reward_flow", "flow", "panel", "style"}
+    assert "clip" not in files["advantagelab/widgets/__init__.py"].decode()
+    with pytest.raises(Refused, match="there is no widget nothing_such"):
+        payload_files("widgets.nothing_such()")
+
+
 def test_refuses_a_payload_over_its_limit(tmp_path, monkeypatch):
     read = write_course(tmp_path)
     monkeypatch.setattr(builder, "PAYLOAD_LIMIT_DEFAULT", 20_000)

@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 
 help:
 	@sed -n '1,2s/^# //p' Makefile
-	@echo "also: env · test-all · bench · notebooks · grade-demo · conformance · locks (README says what each does)"
+	@echo "also: env · test-all · bench · notebooks · grade-demo · conformance (the TRL tests alone) · locks"
 
 env:
 	@$(PYTHON) environments/install.py $(ENV)

@@ -33,6 +33,9 @@ def main(arguments: list[str] | None = None) -> int:
     except (CourseError, Refused) as error:
         print(error, file=sys.stderr)
         return 2
+    except OSError as error:
+        print(f"cannot make {options.folder}: {error} | 无法创建 {options.folder}：{error}", file=sys.stderr)
+        return 2
     return 0
 
 

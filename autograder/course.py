@@ -25,7 +25,9 @@ class CourseError(Exception):
 
 def init_course(course: Course, folder: Path, language: str, lessons: list[str]) -> None:
     """Make `folder`, new or empty, an nbgrader course with an assignment for each of `lessons`, released."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not folder.is_dir():
+        raise CourseError(f"{folder} is a file: give a new or an empty folder | {folder} 是文件：请给出新的或空的文件夹")
+    if folder.exists() and any(folder.iterdir()):
         raise CourseError(f"{folder} is not empty: give a new or an empty folder; nothing was changed | "
                           f"{folder} 不是空文件夹：请给出新的或空的文件夹；没有改动任何内容")
     notebooks = {}
@@ -58,11 +60,11 @@ def next_steps(folder: Path, assignments: list[str]) -> str:
     autograde, feedback = f"nbgrader autograde {first}", f"nbgrader generate_feedback {first}"
     return "\n".join([
         f"1. Hand out {folder}/release/{first}/, or the learner notebooks in notebooks/, in either language.",
-        f"2. Put what comes back into {folder}/submitted/STUDENT/{first}/{first}.ipynb.",
+        f"2. Put what comes back into {folder}/submitted/STUDENT/{first}/{first}.ipynb: the name must be exactly that.",
         f"3. There, with .venv active: {autograde}; mark the written answers in formgrader (jupyter lab); {feedback}.",
         WARNING[0], "",
         f"1. 发放 {folder}/release/{first}/，或 notebooks/ 中的学习版，两种语言都可以。",
-        f"2. 收回的文件放到 {folder}/submitted/学号/{first}/{first}.ipynb。",
+        f"2. 收回的文件放到 {folder}/submitted/学号/{first}/{first}.ipynb，文件名必须正好如此。",
         f"3. 在该文件夹中，激活 .venv 后：{autograde}；在 formgrader（jupyter lab）中批改问答题；{feedback}。",
         WARNING[1],
     ])

@@ -41,7 +41,7 @@ def main(name: str, folder: str = ".venv") -> None:
         venv.create(environment, with_pip=True, clear=environment.exists())
     lock = HERE / f"{name}.lock.txt"
     install_torch(python, lock)
-    say(f"install {name}: the versions in environments/{lock.name}")
+    say(f"install {name}: the versions in environments/{lock.name} (about 100 packages, a few minutes)")
     pip(python, "install", "-r", str(lock))
     if name != "colab-like":  # there a notebook has to work without the package
         pip(python, "install", "--no-deps", "--no-build-isolation", "-e", str(HERE.parent))
@@ -80,7 +80,7 @@ def install_torch(python: Path, lock: Path) -> None:
         source = ["--index-url", os.environ["TORCH_INDEX"]]
     elif not (os.environ.get("ALLOW_CUDA_TORCH") or finds_cpu_build(python, requirement, source)):
         source = ["--index-url", PYTORCH_CPU_INDEX]
-    say(f"install {requirement}, the CPU build")
+    say(f"install {requirement}, the CPU build (about 200 MB)")
     if pip(python, "install", "--no-deps", requirement, *source, check=False):
         sys.exit(f"no CPU build of torch could be had from {source[-1] if source else 'the configured index'}. Set TORCH_INDEX or "
                  "TORCH_FIND_LINKS to a mirror that you can reach (README, 'torch'), or ALLOW_CUDA_TORCH=1 for the 3 GB build.")

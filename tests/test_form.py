@@ -83,7 +83,9 @@ def test_check_cell_prints_a_verdict_a_check(notebooks, kind, capsys):
     if kind == "learner":
         with pytest.raises(ChecksFailed, match="answer_span_mask: 0 of 6 checks passed"):
             run_cells(notebooks["zh", kind], *keys)
-        assert capsys.readouterr().out == "· Still open: TODO 1: Answer mask | 答案掩码\n  尚未完成：TODO 1: Answer mask | 答案掩码\n"
+        assert capsys.readouterr().out == (
+        "· Still open: TODO 1: Answer mask. Written already? Then delete the line `raise NotImplementedError(…)`.\n"
+        "  尚未完成：TODO 1：答案掩码。已经写好了？请删掉 `raise NotImplementedError(…)` 那一行。\n")
         return
     namespace = run_cells(notebooks["en", kind], *keys)
     printed = capsys.readouterr().out.splitlines()

@@ -24,6 +24,9 @@ def expect_close(got, expected, message: Message) -> None:
     Strings, None and lists that hold them: equal.
     CheckFailed: shape, type or value differs | 形状、类型或数值不同
     """
+    if got is None and expected is not None:
+        message = Message("Nothing was returned: is the result assigned to the name after `return`?",
+                          "没有返回值：结果是否赋给了 `return` 后面的变量？")
     difference = _difference(got, expected)
     if difference is not None:
         raise CheckFailed(message, expected=describe(expected), got=describe(got) + difference)
@@ -68,7 +71,7 @@ def describe(value) -> str:
     if type(value).__module__ == "numpy":
         value = torch.as_tensor(value)
     if isinstance(value, torch.Tensor):
-        shown = value.detach().flatten()[:64].tolist()
+        shown = value.detach().to_dense().flatten()[:64].tolist()
         numbers = ", ".join(_number(x) for x in shown) + (", …" if value.numel() > 64 else "")
         return f"[{numbers}] {str(value.dtype).removeprefix('torch.')} {list(value.shape)}"
     if isinstance(value, float):
@@ -96,6 +99,8 @@ def _difference(got, expected) -> str | None:
         if isinstance(expected, torch.Tensor) or got_tensor is None:
             return "  (a tensor was expected | 应为张量)" if got is not None else "  (nothing was returned | 没有返回值)"
         got = got_tensor
+    if got.is_complex() or got.layout != torch.strided:
+        return "  (a dense tensor of real numbers was expected | 应为实数稠密张量)"
     if got.shape != wanted.shape:
         return f"  (the shape should be | 形状应为 {list(wanted.shape)})"
     if (got.dtype == torch.bool) != (wanted.dtype == torch.bool):

@@ -69,7 +69,7 @@ def judge(check, function: str, namespace: dict, seed: int = PUBLIC_SEED) -> Ver
     """
     answers = _Answers(namespace, function)
     arguments = (answers,) if check.__name__.startswith("check_") else (answers, _rng(check, seed))
-    dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
+    settings = _torch_settings()
     start = time.perf_counter()
     status, said, expected, got = PASSED, None, None, None
     try:
@@ -84,7 +84,7 @@ def judge(check, function: str, namespace: dict, seed: int = PUBLIC_SEED) -> Ver
             en=f"`{function}` is not defined: run its cell first.", zh=f"`{function}` 还没有定义：请先运行它所在的单元。")
     except (Exception, SystemExit) as error:
         if isinstance(error, NotImplementedError) and str(error).startswith("TODO"):
-            status, said = OPEN, message(en=f"Still open: {error}", zh=f"尚未完成：{error}")
+            status, said = OPEN, _still_open(str(error))
         elif error is answers.raised_by_function:
             status, got = ERROR, _where(error)
             said = message(en=f"`{function}` raised an error instead of returning a value.",
@@ -94,8 +94,12 @@ def judge(check, function: str, namespace: dict, seed: int = PUBLIC_SEED) -> Ver
             said = message(en=f"What `{function}` returned cannot be used: a wrong kind of value, or too many or too few.",
                            zh=f"`{function}` 的返回值无法使用：类型不对，或返回值的个数不对。")
     finally:
-        torch.set_default_dtype(dtype)
-        torch.set_grad_enabled(grad)
+        changed = _restore(settings)
+    if changed and status not in (OPEN, MISSING):
+        names = ", ".join(changed)
+        status, expected, got = FAILED, None, None
+        said = message(en=f"`{function}` changed a setting of torch for everything that runs after it: {names}.",
+                       zh=f"`{function}` 改动了 torch 的全局设置（{names}），会影响之后运行的一切。")
     return Verdict(check.__name__, status, said, expected, got, time.perf_counter() - start)
 
 
@@ -136,20 +140,19 @@ def run_all_checks(namespace: dict, *functions: str) -> None:
 
 
 def report(verdicts: list[Verdict]) -> str:
-    """The verdicts as text: a line a check, and below a failed one what is wrong, expected and got.
+    """The verdicts as text: a line a check, and below the first failed one what is wrong, expected and got.
 
-    What would be said of one check after another, an open TODO or an error that all of them meet, is said once.
+    Checks stand in the order in which they help. One mistake fails several, and what the later ones say of it is often not true.
     """
     if all(verdict.status in (OPEN, MISSING) for verdict in verdicts):
         return f"· {verdicts[0].message.en}\n  {verdicts[0].message.zh}"
-    lines, said = [], None
+    lines, failed = [], 0
     for verdict in verdicts:
         lines.append(f"{'✓' if verdict.status == PASSED else '✗'} {verdict.check}  {verdict.seconds * 1000:.0f} ms")
-        repeated, said = said == (verdict.message, verdict.got), (verdict.message, verdict.got)
-        if repeated and verdict.status == ERROR:
+        failed += verdict.status != PASSED
+        if verdict.status == PASSED or failed > 1:
             continue
-        if verdict.message:
-            lines += [f"    {verdict.message.en}", f"    {verdict.message.zh}"]
+        lines += [f"    {verdict.message.en}", f"    {verdict.message.zh}"]
         # A hidden check compares on random inputs: its numbers would teach nothing and give the inputs away.
         if verdict.check.startswith("hidden_") and verdict.status == FAILED:
             continue
@@ -157,7 +160,31 @@ def report(verdicts: list[Verdict]) -> str:
             lines.append(f"    expected | 应为  {verdict.expected}")
         if verdict.got is not None:
             lines.append(f"    got      | 得到  {verdict.got}")
+    if failed > 1:
+        lines.append("Begin with the first failed check: the others often follow from it. | 先改第一个未通过的检查：其余的常由它引起。")
     return "\n".join(lines)
+
+
+def _still_open(error: str) -> Message:
+    en, _, zh = error.partition(" | ")
+    number = en.partition(":")[0]
+    return message(en=f"Still open: {en}. Written already? Then delete the line `raise NotImplementedError(…)`.",
+                   zh=f"尚未完成：{number}：{zh or en}。已经写好了？请删掉 `raise NotImplementedError(…)` 那一行。")
+
+
+def _torch_settings() -> dict:
+    return {"default dtype": torch.get_default_dtype(), "grad mode": torch.is_grad_enabled(),
+            "inference mode": torch.is_inference_mode_enabled(), "default device": torch.get_default_device()}
+
+
+def _restore(settings: dict) -> list[str]:
+    """Put torch's settings back; the names of those that had changed. (Leaving inference mode is its own object's affair.)"""
+    changed = [name for name, value in _torch_settings().items() if value != settings[name]]
+    torch.set_default_dtype(settings["default dtype"])
+    torch.set_grad_enabled(settings["grad mode"])
+    if "default device" in changed:  # setting it, even to what it is, slows every later call
+        torch.set_default_device(settings["default device"])
+    return changed
 
 
 def _rng(check, seed: int) -> Rng:

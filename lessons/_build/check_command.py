@@ -64,8 +64,11 @@ def lesson_todos(lesson: str) -> list[Region]:
 
 def load(file: Path) -> dict:
     """The names that a Python file defines, run with `torch` and `math` given, as in a learner's notebook."""
+    if file.suffix == ".ipynb":
+        raise BadFile(message(en=f"{file} is a notebook: export its code first, jupyter nbconvert --to script {file}",
+                              zh=f"{file} 是 notebook：请先导出其中的代码，jupyter nbconvert --to script {file}"))
     try:
-        source = file.read_text(encoding="utf-8")
+        source = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile(message(en=f"Cannot read {file}: {error}", zh=f"无法读取 {file}：{error}")) from error
     namespace = {"__name__": "answers", "__file__": str(file), "torch": torch, "math": math}

@@ -8,6 +8,11 @@ from .refusal import Refused
 from .regions import regions, replace_regions
 
 RUN = "run_checks"
+# After a restart of the kernel a learner often runs the check first.
+NEEDS_SETUP = (
+    "import importlib.util",
+    'assert importlib.util.find_spec("advantagelab"), "Run the set-up cell at the top first. | 请先运行最上面的准备单元。"',
+)
 
 
 class Module:
@@ -105,7 +110,8 @@ def check_source(key: str, function: str, checks: Module, spec: Module, with_hid
     body = "\n\n\n".join(visible)
     if "from . import spec" in checks.imports_for(body):
         raise Refused(checks.file, f"a visible check of {function} uses spec: visible checks hold literals and properties only", key=key)
-    parts = [f"#@title [{key}] Run this cell after yours. | 写完后运行本单元。\n" + "\n".join(_with_run(checks.imports_for(body))), body]
+    title = f"#@title [{key}] Run this cell after yours. | 写完后运行本单元。"
+    parts = ["\n".join([title, *NEEDS_SETUP, *_with_run(checks.imports_for(body))]), body]
     if with_hidden:
         body = "\n\n\n".join(hidden)
         imports = checks.imports_for(body, leave_out=("spec",))

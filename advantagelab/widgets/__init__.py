@@ -3,6 +3,7 @@
 from .baselines import baselines
 from .clip import clip_region
 from .flow import rloo_flow
+from .mean_reward import mean_reward
 from .variance import baseline_variance
 
-__all__ = ["baseline_variance", "baselines", "clip_region", "rloo_flow"]
+__all__ = ["baseline_variance", "baselines", "clip_region", "mean_reward", "rloo_flow"]

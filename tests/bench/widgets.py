@@ -15,7 +15,7 @@ from advantagelab.widgets.panel import Panel
 
 STEPS = 120
 # The slider to move in each panel.
-PANELS = {widgets.baselines: "reward_3", widgets.baseline_variance: "shift", widgets.clip_region: "ratio"}
+PANELS = {widgets.baselines: "reward_3", widgets.baseline_variance: "shift", widgets.clip_region: "ratio", widgets.mean_reward: "reward_1"}
 
 
 def take_steps(panel: Panel, slider_name: str, count: int) -> list[float]:

@@ -6,12 +6,13 @@ from .clip import clip_region
 from .flow import rloo_flow
 from .gae import gae
 from .mask_ribbon import mask_ribbon
+from .mean_reward import mean_reward
 from .reward_flow import reward_flow
 from .timeline import timeline
 from .token_shift import token_shift
 from .variance import baseline_variance
 
 __all__ = [
-    "bandit_baseline", "baseline_variance", "baselines", "clip_region", "gae", "mask_ribbon", "reward_flow", "rloo_flow",
-    "timeline", "token_shift",
+    "bandit_baseline", "baseline_variance", "baselines", "clip_region", "gae", "mask_ribbon", "mean_reward", "reward_flow",
+    "rloo_flow", "timeline", "token_shift",
 ]

@@ -16,6 +16,7 @@ from advantagelab.widgets.panel import Panel
 STEPS = 120
 # The slider to move in each panel.
 PANELS = {
+    widgets.mean_reward: "reward_1",
     widgets.baselines: "reward_3",
     widgets.baseline_variance: "shift",
     widgets.bandit_baseline: "baseline",

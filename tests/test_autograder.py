@@ -34,7 +34,7 @@ def rloo() -> Lesson:
 def course(tmp_path_factory):
     """The English course, as `python -m autograder init` makes it. A new folder."""
     folder = tmp_path_factory.mktemp("en") / "course"
-    assert main(["init", str(folder), "--language", "en"]) == 0
+    assert main(["init", str(folder), "--language", "en", "--lesson", "rloo"]) == 0
     return folder
 
 
@@ -88,7 +88,16 @@ def test_init_refuses_a_file_and_an_unknown_lesson(tmp_path, capsys):
     file.write_text("mine")
     assert main(["init", str(file), "--language", "zh"]) == 2 and file.read_text() == "mine"
     assert main(["init", str(tmp_path / "new"), "--language", "zh", "--lesson", "ppo"]) == 2
-    assert not (tmp_path / "new").exists() and "the lessons are: rloo" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists() and "the lessons are: " in capsys.readouterr().err
+
+
+def test_without_a_lesson_every_lesson_becomes_an_assignment(tmp_path, monkeypatch):
+    released = []
+    monkeypatch.setattr("autograder.course.run_nbgrader", lambda folder, *arguments: released.append(arguments))
+    assert main(["init", str(tmp_path / "course"), "--language", "zh"]) == 0
+    assignments = [entry.notebook for entry in read_course().lessons]
+    assert released == [("generate_assignment", assignment) for assignment in assignments]
+    assert sorted(path.name for path in (tmp_path / "course" / "source").iterdir()) == sorted(assignments)
 
 
 def test_init_says_what_to_do_next_and_what_autograde_does(tmp_path, capsys, monkeypatch):

@@ -16,11 +16,14 @@ from . import spec
 
 
 def check_aggregate_sequence_logps_sums_over_tokens(answers):
-    token_logps = torch.tensor([[-1.0, -2.0, -4.0], [-3.0, -0.5, -0.5]])
-    got = answers.aggregate_sequence_logps(token_logps, torch.ones(2, 3, dtype=torch.bool))
-    expect_close(got, torch.tensor([-7.0, -4.0]), message(
-        en="A completion's score is the sum of all its token log-probabilities: no average, one number for each completion.",
-        zh="一条回答的得分是它全部 Token 对数概率之和：不取平均，每条回答一个数。"))
+    for scores, sums in (([[-1.0, -2.0, -4.0], [-3.0, -0.5, -0.5]], [-7.0, -4.0]),
+                         ([[-2.0], [-5.0]], [-2.0, -5.0]), ([[-1e6, -3e6]], [-4e6])):
+        token_logps = torch.tensor(scores)
+        got = answers.aggregate_sequence_logps(token_logps, torch.ones_like(token_logps, dtype=torch.bool))
+        expect_close(got, torch.tensor(sums), message(
+            en="A completion's score is the sum of all its token log-probabilities, one number for each completion, however long it is: no "
+               "average, no limit.",
+            zh="一条回答的得分是它全部 Token 对数概率之和，不论长短，每条回答一个数：不取平均，也不设界限。"))
 
 
 def check_aggregate_sequence_logps_leaves_padding_out(answers):
@@ -79,7 +82,7 @@ def check_aggregate_sequence_logps_refuses_bad_input(answers):
         en="The input check above the TODO must stay: ValueError for a mask that is not bool, shapes that differ, "
            "a completion without a valid token, a valid score that is not finite.",
         zh="TODO 上方的输入检查要保留：掩码不是布尔张量、形状不同、回答没有有效 Token、有效得分不是有限数时抛出 ValueError。")
-    expect_close(answers.aggregate_sequence_logps(token_logps, mask), [-3.0, -3.0], said)
+    answers.aggregate_sequence_logps(token_logps, mask)
     expect_error(lambda: answers.aggregate_sequence_logps(token_logps, mask.long()), said)
     expect_error(lambda: answers.aggregate_sequence_logps(token_logps[:, :1], mask), said)
     expect_error(lambda: answers.aggregate_sequence_logps(token_logps, mask & (token_logps > -3.0)), said)
@@ -87,11 +90,12 @@ def check_aggregate_sequence_logps_refuses_bad_input(answers):
 
 
 def hidden_aggregate_sequence_logps_random(answers, rng):
-    for junk in (-math.inf, math.nan, 1e6, -1e6):
-        n, length = rng.integer(2, 8), rng.integer(3, 12)
+    for junk, n, length, scale, dtype in (
+            (-math.inf, rng.integer(2, 8), rng.integer(3, 12), 1.0, torch.float32), (math.nan, rng.integer(9, 20), 1, 1e3, torch.float32),
+            (1e6, rng.integer(2, 8), rng.integer(13, 20), 1e-4, torch.float32), (-1e6, 1, rng.integer(3, 12), 1.0, torch.float64)):
         mask = rng.normal(n, length) > 0
         mask[:, rng.integer(0, length - 1)] = True
-        token_logps = rng.token_logps(n, length).masked_fill(~mask, junk).requires_grad_()
+        token_logps = (scale * rng.token_logps(n, length).to(dtype)).masked_fill(~mask, junk).requires_grad_()
         got = answers.aggregate_sequence_logps(token_logps, mask)
         expect_close(got, spec.aggregate_sequence_logps(token_logps, mask), message(
             en="Random completions and masks: a score is not the sum of the valid token log-probabilities.",
@@ -175,6 +179,15 @@ def check_shape_rloo_rewards_each_completion_pays_its_own(answers):
         zh="每条回答从自己的奖励中扣除 beta 乘自己的 KL：不在批内取平均、中心化或截断。"))
 
 
+def check_shape_rloo_rewards_limits_nothing(answers):
+    rewards, mask = torch.tensor([1000.0, -1000.0]), torch.ones(2, 1, dtype=torch.bool)
+    got = answers.shape_rloo_rewards(rewards, torch.tensor([[-1.0], [-300.0]]), torch.tensor([[-200.0], [-1.0]]), mask, beta=3.0)
+    expect_close(got, ([403.0, -103.0], [199.0, -299.0]), message(  # 1000 - 3 · 199, -1000 + 3 · 299
+        en="Rewards, KL terms and beta may be large, and nothing is cut off: neither a reward, a token's KL or a completion's, nor beta "
+           "itself.",
+        zh="奖励、KL 项和 beta 都可能很大，一律不截断：奖励、单个 Token 的 KL、整条回答的 KL 和 beta 本身都不设界限。"))
+
+
 def check_shape_rloo_rewards_missing_stays_missing(answers):
     old, reference = torch.tensor([[-1.0], [-1.0]]), torch.tensor([[-1.5], [-1.5]])
     got = answers.shape_rloo_rewards(torch.tensor([math.nan, 1.0]), old, reference, torch.ones(2, 1, dtype=torch.bool), beta=1.0)
@@ -192,14 +205,15 @@ def check_shape_rloo_rewards_takes_integer_rewards(answers):
 
 
 def check_shape_rloo_rewards_is_frozen(answers):
-    rewards = torch.tensor([1.0], requires_grad=True)
-    old, reference = torch.tensor([[-1.0]], requires_grad=True), torch.tensor([[-1.5]], requires_grad=True)
-    shaped, sequence_kl = answers.shape_rloo_rewards(rewards, old, reference, torch.tensor([[True]]), beta=1.0)
-    leaks = [gradient(output, source).sum() for output in (shaped, sequence_kl) for source in (rewards, old, reference)]
-    expect_close(leaks, [0.0] * 6, message(
-        en="The KL penalty is part of the reward, a constant for the update: no gradient may flow back through the rewards or "
-           "either policy's log-probabilities.",
-        zh="KL 惩罚是奖励的一部分，对更新而言是常数：梯度不能经奖励或任一策略的对数概率流回。"))
+    for beta, n, length in ((1.0, 2, 2), (0.0, 2, 2), (1.0, 1, 1)):
+        rewards = torch.ones(n, requires_grad=True)
+        old, reference = (torch.full((n, length), logp, requires_grad=True) for logp in (-1.0, -1.5))
+        shaped, sequence_kl = answers.shape_rloo_rewards(rewards, old, reference, torch.ones(n, length, dtype=torch.bool), beta)
+        leaks = [gradient(output, source).sum() for output in (shaped, sequence_kl) for source in (rewards, old, reference)]
+        expect_close(leaks, [0.0] * 6, message(
+            en="The KL penalty is part of the reward, a constant for the update: no gradient may flow back through the rewards or "
+               "either policy's log-probabilities, whatever beta is.",
+            zh="KL 惩罚是奖励的一部分，对更新而言是常数：不论 beta 是多少，梯度都不能经奖励或任一策略的对数概率流回。"))
 
 
 def check_shape_rloo_rewards_leaves_inputs_alone(answers):
@@ -227,7 +241,7 @@ def check_shape_rloo_rewards_refuses_bad_input(answers):
         en="The input check above the TODO must stay: ValueError for an infinite reward, rewards that are not [N], a beta below 0 "
            "or not finite, a mask that is not bool.",
         zh="TODO 上方的输入检查要保留：奖励为无穷、奖励不是 [N]、beta 为负或不是有限数、掩码不是布尔张量时抛出 ValueError。")
-    expect_close(answers.shape_rloo_rewards(rewards, old, reference, mask, 1.0)[0], [0.5], said)
+    answers.shape_rloo_rewards(rewards, old, reference, mask, 1.0)
     expect_error(lambda: answers.shape_rloo_rewards(rewards * math.inf, old, reference, mask, 1.0), said)
     expect_error(lambda: answers.shape_rloo_rewards(rewards[None], old, reference, mask, 1.0), said)
     expect_error(lambda: answers.shape_rloo_rewards(rewards, old, reference, mask, -1.0), said)
@@ -236,23 +250,29 @@ def check_shape_rloo_rewards_refuses_bad_input(answers):
 
 
 def hidden_shape_rloo_rewards_random(answers, rng):
-    for junk in (-math.inf, math.nan, 1e6, -1e6):
-        n, length, beta = rng.integer(2, 8), rng.integer(3, 12), rng.uniform(0.1, 1.0)
+    for junk, n, length, scale, beta, dtype in (
+            (-math.inf, rng.integer(4, 8), rng.integer(3, 12), 1.0, rng.uniform(0.1, 1.0), torch.float32),
+            (math.nan, rng.integer(9, 20), rng.integer(13, 20), 1e-4, 0.0, torch.float32),
+            (1e6, rng.integer(4, 8), 1, 1e3, rng.uniform(2.0, 9.0), torch.float32),
+            (-1e6, 1, rng.integer(3, 12), 1e-4, rng.uniform(0.1, 1.0), torch.float64)):
         mask = rng.normal(n, length) > 0
         mask[:, rng.integer(0, length - 1)] = True
-        old, reference = (rng.token_logps(n, length).masked_fill(~mask, junk) for _ in range(2))
-        rewards = rng.rewards(n, missing=0.2)
+        old, reference = ((scale * rng.token_logps(n, length).to(dtype)).masked_fill(~mask, junk).requires_grad_() for _ in range(2))
+        rewards = (scale * rng.rewards(n, missing=0.2).to(dtype)).requires_grad_()
         got = answers.shape_rloo_rewards(rewards, old, reference, mask, beta)
         expect_close(got, spec.shape_rloo_rewards(rewards, old, reference, mask, beta), message(
             en="Random rewards, masks and beta, some rewards missing: the shaped reward or the KL is wrong.",
             zh="随机的奖励、掩码与 beta，部分奖励缺失：塑形奖励或 KL 有误。"))
+        leaks = [gradient(output, source).sum() for output in got for source in (rewards, old, reference)]
+        expect_close(leaks, [0.0] * 6, message(
+            en="Random rewards, masks and beta: a gradient flows back.", zh="随机的奖励、掩码与 beta：有梯度流回。"))
 
 
 # TODO 3: leave_one_out_advantages
 
 
 def check_leave_one_out_advantages_sign(answers):
-    got = answers.leave_one_out_advantages(torch.tensor([1.0, 0.0]), torch.tensor([0, 0]))
+    got = answers.leave_one_out_advantages(torch.tensor([1.0, -2.0]), torch.tensor([0, 0]))
     expect_close(got > 0, torch.tensor([True, False]), message(
         en="The better completion gets the positive advantage, one value for each completion: reward minus baseline, not baseline "
            "minus reward.",
@@ -261,12 +281,12 @@ def check_leave_one_out_advantages_sign(answers):
 
 def check_leave_one_out_advantages_keeps_the_scale(answers):
     rewards, group_ids = torch.tensor([1.0, 2.0, 4.0]), torch.tensor([0, 0, 0])
-    small = answers.leave_one_out_advantages(rewards, group_ids)
-    large = answers.leave_one_out_advantages(10 * rewards, group_ids)
-    expect_close(large, 10 * small, message(
-        en="Rewards ten times as large must give advantages ten times as large: RLOO divides by no standard deviation; "
-           "GRPO does.",
-        zh="奖励放大十倍，优势也应放大十倍：RLOO 不除以标准差，除以标准差的是 GRPO。"))
+    before = answers.leave_one_out_advantages(rewards, group_ids)
+    for factor in (1e4, 1e-4):
+        expect_close(answers.leave_one_out_advantages(factor * rewards, group_ids), factor * before, message(
+            en="Rewards ten thousand times as large, or as small, must give advantages as many times as large or small: RLOO divides by no "
+               "standard deviation, as GRPO does, and limits nothing.",
+            zh="奖励放大或缩小一万倍，优势也应放大或缩小一万倍：RLOO 不除以标准差（除的是 GRPO），也不截断。"))
 
 
 def check_leave_one_out_advantages_excludes_self(answers):
@@ -299,9 +319,18 @@ def check_leave_one_out_advantages_groups_may_interleave(answers):
     got = answers.leave_one_out_advantages(rewards, group_ids)
     # Group 42 holds 1, 3, 2; group -7 holds 5, 8.
     expect_close(got, torch.tensor([-1.5, -3.0, 1.5, 3.0, 0.0]), message(
-        en="Group ids may come in any order, be any integers, and have groups of unequal size: compare ids, do not cut the batch "
-           "into blocks.",
-        zh="组编号可以是任意整数，顺序任意，组大小可以不等：要比较编号，而不是把整批切成等长的块。"))
+        en="Groups may interleave and be of unequal size, and their ids are only names: compare ids, do not cut the batch into blocks.",
+        zh="各组可以交错，大小可以不等，编号只是名字：要比较编号，而不是把整批切成等长的块。"))
+
+
+def check_leave_one_out_advantages_ids_may_be_any_integers(answers):
+    large = 1000 * 2**40  # float32 cannot tell it from large + 1; modulo 64, 1000 or 2**32 it is 0
+    group_ids = torch.tensor([-1, large + 1, large, 1, -1, large + 1, large, 1])
+    got = answers.leave_one_out_advantages(torch.tensor([9.0, 1.0, 5.0, 2.0, 1.0, 3.0, 8.0, 7.0]), group_ids)
+    expect_close(got, torch.tensor([8.0, -2.0, -3.0, -5.0, -8.0, 2.0, 3.0, 5.0]), message(
+        en="A group id may be any int64, negative or very large: none means \"no group\", and ids are compared as they are, not as float, "
+           "not as places in a list.",
+        zh="组编号可以是任意 int64，可以为负，也可以很大：没有哪个编号表示“无组”；编号要按原样比较，不转成浮点数，也不当作列表下标。"))
 
 
 def check_leave_one_out_advantages_missing_is_not_zero(answers):
@@ -318,12 +347,22 @@ def check_leave_one_out_advantages_missing_has_no_signal(answers):
         zh="没有奖励的回答优势为 0：不是 NaN，也不是负的基线。"))
 
 
+def check_leave_one_out_advantages_only_nan_is_missing(answers):
+    for rewards in ([0.0, 1.0], [-1.0, 0.0]):
+        got = answers.leave_one_out_advantages(torch.tensor(rewards), torch.tensor([0, 0]))
+        expect_close(got, torch.tensor([-1.0, 1.0]), message(
+            en="0 and -1 are rewards like any other: only NaN says that a reward is missing.",
+            zh="0 和 -1 也是奖励，与别的没有两样：只有 NaN 表示奖励缺失。"))
+
+
 def check_leave_one_out_advantages_needs_a_sibling(answers):
-    rewards = torch.tensor([5.0, 6.0, math.nan, math.nan, math.nan])  # alone; alone with a reward; no reward at all
-    got = answers.leave_one_out_advantages(rewards, torch.tensor([0, 1, 1, 2, 2]))
-    expect_close(got, torch.zeros(5), message(
-        en="With fewer than two rewards in a group there is nothing to compare with: the advantage is 0, not NaN and not the reward.",
-        zh="组内奖励不足两条时无可比较：优势为 0，既不是 NaN，也不是奖励本身。"))
+    # Alone; alone with a reward; no reward at all; and a group of two, which has nothing to do with the others.
+    rewards = torch.tensor([5.0, 6.0, math.nan, math.nan, math.nan, 1.0, 3.0])
+    got = answers.leave_one_out_advantages(rewards, torch.tensor([0, 1, 1, 2, 2, 3, 3]))
+    expect_close(got, torch.tensor([0.0, 0.0, 0.0, 0.0, 0.0, -2.0, 2.0]), message(
+        en="With fewer than two rewards in a group there is nothing to compare with: the advantage is 0, not NaN and not the reward, and "
+           "the next group is computed all the same.",
+        zh="组内奖励不足两条时无可比较：优势为 0，既不是 NaN，也不是奖励本身；之后的组照常计算。"))
 
 
 def check_leave_one_out_advantages_takes_integer_rewards(answers):
@@ -351,6 +390,10 @@ def check_leave_one_out_advantages_is_frozen(answers):
 
 
 def check_leave_one_out_advantages_keeps_float64(answers):
+    got = answers.leave_one_out_advantages(torch.tensor([1.0, 3.0], dtype=torch.float64), torch.tensor([0, 0]))
+    expect_close(1e9 * (got.double() - torch.tensor([-2.0, 2.0])), [0.0, 0.0], message(
+        en="A small number was added to a divisor, and a group of two shows it: count - 1 is at least 1 where it divides and needs none.",
+        zh="除数上加了一个很小的数，两条回答的组看得出来：count - 1 作除数时至少是 1，不需要加。"))
     got = answers.leave_one_out_advantages(torch.tensor([1e8, 1e8 + 1], dtype=torch.float64), torch.tensor([0, 0]))
     expect_close(got, torch.tensor([-1.0, 1.0]), message(
         en="float64 rewards were rounded to float32, in which 1e8 and 1e8 + 1 are one number.",
@@ -362,19 +405,23 @@ def check_leave_one_out_advantages_refuses_bad_input(answers):
     said = message(
         en="The input check above the TODO must stay: ValueError for an infinite reward, shapes that differ, an empty batch.",
         zh="TODO 上方的输入检查要保留：奖励为无穷、形状不同、输入为空时抛出 ValueError。")
-    expect_close(answers.leave_one_out_advantages(rewards, group_ids), [1.0, -1.0], said)
+    answers.leave_one_out_advantages(rewards, group_ids)
     expect_error(lambda: answers.leave_one_out_advantages(rewards * math.inf, group_ids), said)
     expect_error(lambda: answers.leave_one_out_advantages(rewards, group_ids[:1]), said)
     expect_error(lambda: answers.leave_one_out_advantages(rewards[:0], group_ids[:0]), said)
 
 
 def hidden_leave_one_out_advantages_random(answers, rng):
-    for _ in range(4):
-        n = rng.integer(12, 30)
-        rewards, group_ids = rng.rewards(n, missing=0.2), rng.interleaved_groups(n, groups=5)
-        expect_close(answers.leave_one_out_advantages(rewards, group_ids), spec.leave_one_out_advantages(rewards, group_ids), message(
+    for groups, scale in ((5, 1.0), (5, 1e3), (1, 1e-4), (2, 1.0)):
+        n = rng.integer(16, 30)
+        rewards = (scale * rng.rewards(n, missing=0.2)).requires_grad_()
+        group_ids = rng.interleaved_groups(n, groups) + rng.integer(-(2**60), 2**60)
+        got = answers.leave_one_out_advantages(rewards, group_ids)
+        expect_close(got, spec.leave_one_out_advantages(rewards, group_ids), message(
             en="Random groups of unequal size, interleaved, some rewards missing: an advantage is wrong.",
             zh="随机的组，大小不等，顺序交错，部分奖励缺失：优势有误。"))
+        expect_close(gradient(got, rewards), torch.zeros(n), message(
+            en="Random groups: a gradient flows back.", zh="随机的组：有梯度流回。"))
 
 
 def hidden_leave_one_out_advantages_properties(answers, rng):
@@ -443,6 +490,18 @@ def check_rloo_policy_loss_takes_the_smaller_surrogate(answers):
         zh="无论优势正负，都取两个代理目标中较小的一个。策略朝错误方向移动时，较小的是未裁剪的那个：保留梯度，且没有上限。"))
 
 
+def check_rloo_policy_loss_limits_nothing_else(answers):
+    for change, advantage in ((25.0, -1.0), (-22.0, 40.0), (0.0, -0.001)):
+        old = torch.tensor([-50.0], dtype=torch.float64)
+        new = (old + change).requires_grad_()
+        losses, ratios = answers.rloo_policy_loss(new, old, torch.tensor([advantage], dtype=torch.float64))
+        expected = -advantage * math.exp(change)
+        expect_close((ratios, losses, gradient(losses, new)), ([math.exp(change)], [expected], [expected]), message(
+            en="Where the clip leaves the gradient alone, nothing else may limit it: log-ratios, ratios, advantages and losses may be "
+               "very large or very small.",
+            zh="裁剪不起作用的地方，也不能有别的限制：对数比率、比率、优势和损失都可以很大，也可以很小。"))
+
+
 def check_rloo_policy_loss_stops_above_for_good_completions(answers):
     old, new = torch.tensor([-3.0]), torch.tensor([-2.0], requires_grad=True)
     losses, _ = answers.rloo_policy_loss(new, old, torch.tensor([1.0]))
@@ -463,23 +522,32 @@ def check_rloo_policy_loss_stops_below_for_bad_completions(answers):
 
 def check_rloo_policy_loss_bounds(answers):
     old = torch.tensor([-2.0, -2.0, -2.0, -2.0])
-    new = old + torch.tensor([2.0, 0.5, 1.25, 0.85]).log()
-    losses, _ = answers.rloo_policy_loss(new, old, torch.tensor([1.0, -1.0, 1.0, -1.0]), epsilon_low=0.1, epsilon_high=0.3)
-    # Stopped at 1 + 0.3; stopped at 1 - 0.1; 1.25 lies inside; 0.85 does not.
-    expect_close(losses, torch.tensor([-1.3, 0.9, -1.25, 0.9]), message(
-        en="The ratio is held between 1 - epsilon_low and 1 + epsilon_high: each bound its own epsilon, around 1, and on the ratio, not "
-           "on its logarithm.",
-        zh="比率限制在 1 - epsilon_low 与 1 + epsilon_high 之间：上下界各用各的 epsilon，以 1 为中心，限制的是比率而不是它的对数。"))
+    new = old + torch.tensor([3.0, 0.3, 1.15, 0.95]).log()
+    for low, high in ((0.1, 0.3), (0.4, 0.2), (0.5, 1.5)):
+        losses, _ = answers.rloo_policy_loss(new, old, torch.tensor([1.0, -1.0, 1.0, -1.0]), epsilon_low=low, epsilon_high=high)
+        expect_close(losses, torch.tensor([-(1 + high), 1 - low, -1.15, 0.95]), message(
+            en="The ratio is held between 1 - epsilon_low and 1 + epsilon_high: each bound its own epsilon, whichever is larger, around 1, "
+               "and on the ratio, not on its logarithm.",
+            zh="比率限制在 1 - epsilon_low 与 1 + epsilon_high 之间：上下界各用各的 epsilon，不管哪个更大；以 1 为中心，"
+               "限制的是比率而不是它的对数。"))
+
+
+def check_rloo_policy_loss_default_epsilons(answers):
+    old = torch.tensor([-2.0, -2.0])
+    losses, _ = answers.rloo_policy_loss(old + torch.tensor([1.5, 0.5]).log(), old, torch.tensor([1.0, -1.0]))
+    expect_close(losses, torch.tensor([-1.2, 0.8]), message(
+        en="Both epsilons were left out: their defaults in this course are 0.2, so the clip range is 0.8 to 1.2.",
+        zh="没有给出两个 epsilon：本课程中它们的默认值都是 0.2，裁剪范围是 0.8 到 1.2。"))
 
 
 def check_rloo_policy_loss_bounds_belong_to_the_range(answers):
-    old = torch.full((4,), -2.0, dtype=torch.float64)
+    old = torch.full((4,), -2.0)
     new = (old + torch.tensor([0.25, 0.25, -0.25, -0.25])).requires_grad_()
-    advantages = torch.tensor([1.0, -1.0, 1.0, -1.0], dtype=torch.float64)
+    advantages = torch.tensor([1.0, -1.0, 1.0, -1.0])
     _, ratios = answers.rloo_policy_loss(new, old, advantages)
     expect_close(ratios, torch.tensor([1.284025, 1.284025, 0.778801, 0.778801]), message(
         en="exp(0.25) and exp(-0.25) are the ratios here.", zh="这里的比率应为 exp(0.25) 与 exp(-0.25)。"))
-    # Now the bounds themselves are put exactly on the ratios.
+    # Now the bounds are put exactly on the ratios. In float32, so that they are exact in any way to write them.
     losses, _ = answers.rloo_policy_loss(new, old, advantages, 1.0 - float(ratios[2]), float(ratios[0]) - 1.0)
     expect_close(gradient(losses, new) != 0, torch.ones(4, dtype=torch.bool), message(
         en="A ratio exactly on a bound still lies inside the clip range and keeps its gradient: clip beyond the bound, not at it.",
@@ -487,21 +555,24 @@ def check_rloo_policy_loss_bounds_belong_to_the_range(answers):
 
 
 def check_rloo_policy_loss_only_new_logps_learn(answers):
-    old = torch.tensor([-2.0, -2.0, -2.0, -2.0], requires_grad=True)
-    new = old.detach() + torch.tensor([0.1, 1.0, -1.0, -0.1])
-    advantages = torch.tensor([1.0, 2.0, -1.0, -2.0], requires_grad=True)
-    losses, ratios = answers.rloo_policy_loss(new, old, advantages)
-    leaks = [gradient(losses, old), gradient(losses, advantages), gradient(ratios, old)]
-    expect_close(leaks, [[0.0] * 4] * 3, message(
-        en="Only new_logps may receive a gradient: the old policy's log-probabilities and the advantages are constants.",
-        zh="只有 new_logps 可以得到梯度：旧策略的对数概率与优势都是常数。"))
+    for n in (4, 1):
+        old = torch.tensor([-2.0, -2.0, -2.0, -2.0][:n], requires_grad=True)
+        new = old.detach() + torch.tensor([0.1, 1.0, -1.0, -0.1][:n])
+        advantages = torch.tensor([1.0, 2.0, -1.0, -2.0][:n], requires_grad=True)
+        losses, ratios = answers.rloo_policy_loss(new, old, advantages)
+        leaks = [gradient(losses, old), gradient(losses, advantages), gradient(ratios, old)]
+        expect_close(leaks, [[0.0] * n] * 3, message(
+            en="Only new_logps may receive a gradient: the old policy's log-probabilities and the advantages are constants.",
+            zh="只有 new_logps 可以得到梯度：旧策略的对数概率与优势都是常数。"))
 
 
 def check_rloo_policy_loss_survives_long_completions(answers):
-    losses, ratios = answers.rloo_policy_loss(torch.tensor([-800.0]), torch.tensor([-800.5]), torch.tensor([-1.0]))
-    expect_close((losses, ratios), ([1.648721], [1.648721]), message(  # exp(0.5)
-        en="exp(-800) is 0, so a quotient of sequence probabilities is 0/0: subtract the log-probabilities first.",
-        zh="exp(-800) 等于 0，序列概率之商便成了 0/0：应先对对数概率求差。"))
+    for score in (-800.0, -1e6):
+        losses, ratios = answers.rloo_policy_loss(torch.tensor([score]), torch.tensor([score - 0.5]), torch.tensor([-1.0]))
+        expect_close((losses, ratios), ([1.648721], [1.648721]), message(  # exp(0.5)
+            en="exp(-800) is 0, so a quotient of sequence probabilities is 0/0, and with a limit on sequence log-probabilities all long "
+               "completions look alike: subtract them as they are.",
+            zh="exp(-800) 等于 0，序列概率之商便成了 0/0；给序列对数概率设下限，长回答就不再有区别：应直接对它们求差。"))
 
 
 def check_rloo_policy_loss_leaves_inputs_alone(answers):
@@ -527,7 +598,7 @@ def check_rloo_policy_loss_refuses_bad_input(answers):
         en="The input check above the TODO must stay: ValueError for shapes that differ, a value that is not finite, an epsilon_low "
            "outside (0, 1), an epsilon_high that is not positive and finite.",
         zh="TODO 上方的输入检查要保留：形状不同、存在非有限数、epsilon_low 不在 (0, 1) 内、epsilon_high 不是正有限数时抛出 ValueError。")
-    expect_close(answers.rloo_policy_loss(logps, logps, advantages)[0], [-1.0, 1.0], said)
+    answers.rloo_policy_loss(logps, logps, advantages)
     expect_error(lambda: answers.rloo_policy_loss(logps, logps, advantages[:1]), said)
     expect_error(lambda: answers.rloo_policy_loss(logps, logps, advantages * math.nan), said)
     expect_error(lambda: answers.rloo_policy_loss(logps, logps, advantages, epsilon_low=10.0), said)
@@ -536,20 +607,38 @@ def check_rloo_policy_loss_refuses_bad_input(answers):
 
 
 def hidden_rloo_policy_loss_random(answers, rng):
-    for _ in range(4):
-        low, high = rng.uniform(0.1, 0.3), rng.uniform(0.35, 0.6)
+    for copies, scale in ((3, 1.0), (6, 1e-4), (1, 1e2), (2, 1.0)):
+        low, high = rng.uniform(0.1, 0.7), rng.uniform(0.1, 2.0)
         # Below, inside and above the clip range, and never so near a bound that rounding would decide.
         ratios = torch.tensor([rng.uniform(*part) for part in
-                               ((0.2, 0.95 - low), (1.05 - low, 1.0), (1.0, 0.95 + high), (1.05 + high, 3.0)) for _ in range(3)])
-        size = rng.normal(4).abs() + 0.1
-        advantages = torch.stack([size, -size, torch.zeros(4)], dim=1).flatten()  # each part meets each sign, and 0
-        old = -20.0 * rng.normal(12).abs()
-        new = (old + ratios.log()).requires_grad_()
-        losses, got_ratios = answers.rloo_policy_loss(new, old, advantages, low, high)
+                               ((0.01, 0.95 - low), (1.02 - low, 1.0), (1.0, 0.98 + high), (1.05 + high, 20.0)) for _ in range(3 * copies)])
+        size = scale * (rng.normal(4, copies).abs() + 0.1)
+        advantages = torch.stack([size, -size, torch.zeros_like(size)], dim=1).flatten()  # each part meets each sign, and 0
+        old = (-rng.uniform(1.0, 1e3) * rng.normal(len(ratios)).abs()).double().requires_grad_()
+        new = (old.detach() + ratios.log()).requires_grad_()
+        advantages = advantages.double().requires_grad_()
+        got = answers.rloo_policy_loss(new, old, advantages, low, high)
         expected_losses, expected_ratios, slopes = spec.rloo_policy_loss(new, old, advantages, low, high)
-        expect_close((losses, got_ratios), (expected_losses, expected_ratios), message(
+        expect_close(got, (expected_losses, expected_ratios), message(
             en="Random ratios and bounds, both signs of the advantage: a loss or ratio is wrong.",
             zh="随机的比率与边界，优势有正有负：损失或比率有误。"))
-        expect_close(gradient(losses, new), slopes, message(
+        expect_close(gradient(got[0], new), slopes, message(
             en="Random ratios and bounds, both signs of the advantage: a gradient is wrong.",
             zh="随机的比率与边界，优势有正有负：梯度有误。"))
+        expect_close([gradient(got[0], old), gradient(got[0], advantages)], [[0.0] * len(ratios)] * 2, message(
+            en="Random ratios and bounds: a gradient reaches what is fixed.", zh="随机的比率与边界：梯度传到了应当固定的输入。"))
+
+
+def hidden_rloo_policy_loss_one_completion(answers, rng):
+    for low, high, sign in ((0.05, 0.7, -1.0), (0.05, 0.7, 1.0), (1.3, 9.0, -1.0), (1.3, 9.0, 1.0)):
+        new = torch.tensor([-2.0 + math.log(rng.uniform(low, high))], requires_grad=True)
+        old, advantages = torch.tensor([-2.0], requires_grad=True), torch.tensor([sign * rng.uniform(0.01, 20.0)], requires_grad=True)
+        losses, ratios = answers.rloo_policy_loss(new, old, advantages)
+        expected_losses, expected_ratios, slopes = spec.rloo_policy_loss(new, old, advantages, 0.2, 0.2)
+        expect_close((losses, ratios), (expected_losses, expected_ratios), message(
+            en="One random completion at the default bounds: its loss or ratio is wrong.",
+            zh="一条随机的回答，边界取默认值：损失或比率有误。"))
+        leaks = [gradient(losses, source) for source in (new, old, advantages)]
+        expect_close(leaks, [slopes, [0.0], [0.0]], message(
+            en="One random completion at the default bounds: a gradient is wrong, or reaches what is fixed.",
+            zh="一条随机的回答，边界取默认值：梯度有误，或传到了应当固定的输入。"))

@@ -58,6 +58,15 @@ right("last_cumulative_sum", todo_1="""
       sequence_logps = torch.where(completion_mask, token_logps, 0).cumsum(dim=-1)[:, -1]
       """)
 
+right("scores_of_each_row", todo_1="""
+      sequence_logps = torch.cat([row[valid].sum(dim=0, keepdim=True) for row, valid in zip(token_logps, completion_mask)])
+      """)
+
+right("matrix_product_of_cleaned", todo_1="""
+      clean = torch.where(completion_mask, token_logps, torch.tensor(0.0, dtype=token_logps.dtype))
+      sequence_logps = clean @ torch.ones(clean.shape[1], dtype=clean.dtype)
+      """)
+
 # TODO 2: shape_rloo_rewards
 
 right("difference_of_sums", todo_2="""
@@ -110,6 +119,22 @@ right("missing_handled_by_hand", todo_2="""
       shaped_rewards = torch.full_like(sequence_kl, float("nan"))
       known = ~external_rewards.isnan()
       shaped_rewards[known] = external_rewards.detach()[known].to(sequence_kl.dtype) - beta * sequence_kl[known]
+      """)
+
+right("masked_mean_kl", todo_2="""
+      valid = completion_mask.sum(dim=-1)
+      token_kl = torch.where(completion_mask, (old_token_logps - reference_token_logps).detach(), 0.0)
+      sequence_kl = token_kl.sum(dim=-1) / valid * valid
+      shaped_rewards = external_rewards.detach() if beta == 0 else external_rewards.detach() - beta * sequence_kl
+      """)
+
+right("penalty_taken_off_a_copy", todo_2="""
+      with torch.no_grad():
+          zero = torch.zeros_like(old_token_logps)
+          old, reference = (torch.where(completion_mask, logps, zero) for logps in (old_token_logps, reference_token_logps))
+          sequence_kl = (old - reference).sum(1)
+          shaped_rewards = external_rewards.clone()
+          shaped_rewards -= beta * sequence_kl
       """)
 
 # TODO 3: leave_one_out_advantages
@@ -187,6 +212,44 @@ right("all_groups_at_once_by_comparison", function="""
           return torch.where(scored & (count > 0), rewards - baselines, torch.zeros_like(rewards))
       """)
 
+right("by_index_add", function="""
+      def leave_one_out_advantages(rewards, group_ids):
+          if rewards.ndim != 1 or rewards.numel() == 0 or group_ids.shape != rewards.shape or torch.isinf(rewards).any():
+              raise ValueError("rewards and group_ids must be [N], no reward infinite")
+          rewards = rewards.detach() if rewards.is_floating_point() else rewards.float()
+          names, places = torch.unique(group_ids, return_inverse=True)
+          known = ~rewards.isnan()
+          sums = torch.zeros(len(names), dtype=rewards.dtype).index_add(0, places[known], rewards[known])
+          counts = torch.bincount(places[known], minlength=len(names))
+          others = (sums[places] - rewards) / (counts[places] - 1)
+          return torch.where(known & (counts[places] > 1), rewards - others, torch.zeros_like(rewards))
+      """)
+
+right("mean_then_correct", todo_3="""
+      scored = (group_ids == group) & ~rewards.isnan()
+      count = int(scored.sum())
+      if count < 2:
+          continue
+      mean = rewards[scored].mean()
+      baselines = (count * mean - rewards[scored]) / (count - 1)
+      advantages[scored] = rewards[scored] - baselines
+      """)
+
+right("dictionary_of_places", todo_3="""
+      places = [i for i, name in enumerate(group_ids.tolist()) if name == group.item() and rewards[i] == rewards[i]]
+      total = rewards[places].sum() if places else 0.0
+      for i in places if len(places) > 1 else []:
+          advantages[i] = rewards[i] - (total - rewards[i]) / (len(places) - 1)
+      """)
+
+right("float64_inside", todo_3="""
+      scored = (group_ids == group) & rewards.isfinite()
+      count = scored.sum()
+      if count >= 2:
+          values = rewards[scored].to(torch.float64)
+          advantages[scored] = (values - (values.sum() - values).div(count - 1)).to(advantages.dtype)
+      """)
+
 # TODO 4: rloo_policy_loss
 
 right("maximum_of_the_negated", todo_4="""
@@ -259,4 +322,41 @@ right("no_grad_for_what_is_fixed", todo_4="""
       ratios = torch.exp(new_logps - old)
       clipped = ratios.clamp(1.0 - epsilon_low, 1.0 + epsilon_high)
       losses = -torch.minimum(fixed * ratios, fixed * clipped)
+      """)
+
+right("bounds_as_tensors", todo_4="""
+      ratios = torch.exp(new_logps - old_logps.detach())
+      fixed = advantages.detach()
+      lo, hi = torch.tensor(1 - epsilon_low), torch.tensor(1 + epsilon_high)
+      losses = -torch.minimum(ratios * fixed, ratios.clamp(lo, hi) * fixed)
+      """)
+
+right("by_the_sign_of_the_advantage", todo_4="""
+      ratios = torch.exp(new_logps - old_logps.detach())
+      fixed = advantages.detach()
+      s = fixed.sign()
+      bound = 1 + torch.where(s > 0, epsilon_high, -epsilon_low)
+      losses = -fixed.abs() * torch.minimum(s * ratios, s * bound)
+      """)
+
+right("where_inside_the_range", todo_4="""
+      ratios = torch.exp(new_logps - old_logps.detach())
+      fixed = advantages.detach()
+      outside = ((fixed > 0) & (ratios > 1 + epsilon_high)) | ((fixed < 0) & (ratios < 1 - epsilon_low))
+      bounds = torch.where(fixed > 0, 1 + epsilon_high, 1 - epsilon_low).to(ratios.dtype)
+      losses = -fixed * torch.where(outside, bounds, ratios)
+      """)
+
+right("hardtanh", todo_4="""
+      ratios = (new_logps - old_logps.detach()).exp()
+      clipped = torch.nn.functional.hardtanh(ratios, 1 - epsilon_low, 1 + epsilon_high)
+      fixed = advantages.detach()
+      losses = -torch.min(fixed * ratios, fixed * clipped)
+      """)
+
+right("quotient_of_shifted_probabilities", todo_4="""
+      old = old_logps.detach()
+      ratios = (new_logps - old).exp() / (old - old).exp()
+      fixed = advantages.detach()
+      losses = torch.maximum(-fixed * ratios, -fixed * ratios.clip(1 - epsilon_low, 1 + epsilon_high))
       """)

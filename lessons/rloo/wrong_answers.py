@@ -99,7 +99,7 @@ wrong("score_rebuilt_from_numbers", "a tensor of Python numbers still learns | �
 
 wrong("nan_gradient_through_where", "where() hides what happened before it | where() 能掩盖之前的计算",
       caught_by="check_aggregate_sequence_logps_gradient",
-      todo_1="sequence_logps = torch.where(completion_mask, token_logps.exp().log(), 0.0).sum(dim=-1)")
+      todo_1="sequence_logps = torch.where(completion_mask, -(-token_logps).sqrt().square(), 0.0).sum(dim=-1)")
 
 wrong("padding_overwritten", "the caller's padding may be set to 0 | 可以把调用者的填充改写为 0",
       caught_by="check_aggregate_sequence_logps_leaves_inputs_alone",
@@ -118,6 +118,43 @@ wrong("any_mask_taken", "a mask of 0 and 1 is as good as a bool one | 0/1 掩码
       function="""
       def aggregate_sequence_logps(token_logps, completion_mask):
           return token_logps.masked_fill(~completion_mask.bool(), 0.0).sum(dim=-1)
+      """)
+
+wrong("token_scores_limited", "a log-probability below -100 is a numerical accident | 低于 -100 的对数概率是数值意外",
+      caught_by="check_aggregate_sequence_logps_sums_over_tokens",
+      todo_1="sequence_logps = token_logps.masked_fill(~completion_mask, 0.0).clamp(min=-100.0).sum(dim=-1)")
+
+wrong("sum_limited", "a sequence log-probability below -1000 is as good as -1000 | 序列对数概率低于 -1000 就当作 -1000",
+      caught_by="check_aggregate_sequence_logps_sums_over_tokens",
+      todo_1="sequence_logps = token_logps.masked_fill(~completion_mask, 0.0).sum(dim=-1).clamp(min=-1000.0)")
+
+wrong("squeezed", "squeeze() only drops the token dimension | squeeze() 只会去掉 Token 维",
+      caught_by="check_aggregate_sequence_logps_sums_over_tokens",
+      todo_1="sequence_logps = token_logps.masked_fill(~completion_mask, 0.0).sum(dim=-1, keepdim=True).squeeze()")
+
+wrong("one_token_needs_no_sum", "with one token there is nothing to sum | 只有一个 Token 时不必求和",
+      caught_by="check_aggregate_sequence_logps_sums_over_tokens",
+      todo_1="""
+      clean = token_logps.masked_fill(~completion_mask, 0.0)
+      sequence_logps = clean if clean.shape[1] == 1 else clean.sum(dim=-1)
+      """)
+
+wrong("first_twelve_tokens", "completions are short | 回答都很短",
+      caught_by="hidden_aggregate_sequence_logps_random",
+      todo_1="sequence_logps = token_logps.masked_fill(~completion_mask, 0.0)[:, :12].sum(dim=-1)")
+
+wrong("small_scores_dropped", "a log-probability near 0 adds nothing | 接近 0 的对数概率没有贡献",
+      caught_by="hidden_aggregate_sequence_logps_random",
+      todo_1="""
+      clean = token_logps.masked_fill(~completion_mask, 0.0)
+      sequence_logps = clean.masked_fill(clean.abs() < 1e-3, 0.0).sum(dim=-1)
+      """)
+
+wrong("float64_is_data", "float64 scores are recorded data | float64 的得分是记录下来的数据",
+      caught_by="hidden_aggregate_sequence_logps_random",
+      todo_1="""
+      scores = token_logps.detach() if token_logps.dtype == torch.float64 else token_logps
+      sequence_logps = scores.masked_fill(~completion_mask, 0.0).sum(dim=-1)
       """)
 
 # TODO 2: shape_rloo_rewards
@@ -428,6 +465,97 @@ wrong("infinite_reward_taken", "bad input is the caller's business | 错误的�
           token_kl = old_token_logps.detach() - reference_token_logps.detach()
           sequence_kl = token_kl.masked_fill(~completion_mask, 0.0).sum(dim=-1)
           return external_rewards.detach() - beta * sequence_kl, sequence_kl
+      """)
+
+wrong("untouched_without_beta", "with beta 0 the rewards are returned as they came | beta 为 0 时原样返回奖励",
+      caught_by="check_shape_rloo_rewards_is_frozen",
+      todo_2="""
+      token_kl = old_token_logps.detach() - reference_token_logps.detach()
+      sequence_kl = token_kl.masked_fill(~completion_mask, 0.0).sum(dim=-1)
+      shaped_rewards = external_rewards if beta == 0 else external_rewards.detach() - beta * sequence_kl
+      """)
+
+wrong("kl_learns_without_beta", "with beta 0 the KL is only a metric and may keep its graph | beta 为 0 时 KL 只是指标，不必停止梯度",
+      caught_by="check_shape_rloo_rewards_is_frozen",
+      todo_2="""
+      token_kl = old_token_logps - reference_token_logps
+      sequence_kl = token_kl.masked_fill(~completion_mask, 0.0).sum(dim=-1)
+      shaped_rewards = external_rewards.detach() - beta * sequence_kl.detach()
+      sequence_kl = sequence_kl if beta == 0 else sequence_kl.detach()
+      """)
+
+wrong("long_completions_learn", "only a bandit's KL is a constant | 只有一步的 KL 才是常数",
+      caught_by="check_shape_rloo_rewards_is_frozen",
+      todo_2="""
+      token_kl = old_token_logps - reference_token_logps
+      token_kl = token_kl.detach() if token_kl.shape[1] == 1 else token_kl
+      sequence_kl = token_kl.masked_fill(~completion_mask, 0.0).sum(dim=-1)
+      shaped_rewards = external_rewards.detach() - beta * sequence_kl
+      """)
+
+wrong("lone_completion_learns", "one completion has no batch to be a constant of | 只有一条回答时不必停止梯度",
+      caught_by="check_shape_rloo_rewards_is_frozen",
+      todo_2="""
+      token_kl = old_token_logps - reference_token_logps
+      token_kl = token_kl.detach() if len(token_kl) > 1 else token_kl
+      sequence_kl = token_kl.masked_fill(~completion_mask, 0.0).sum(dim=-1)
+      shaped_rewards = external_rewards.detach() - beta * sequence_kl
+      """)
+
+wrong("large_rewards_limited", "a reward beyond 10 is an outlier | 超过 10 的奖励是异常值",
+      caught_by="check_shape_rloo_rewards_limits_nothing",
+      todo_2="""
+      token_kl = old_token_logps.detach() - reference_token_logps.detach()
+      sequence_kl = token_kl.masked_fill(~completion_mask, 0.0).sum(dim=-1)
+      shaped_rewards = external_rewards.detach().clamp(-10.0, 10.0) - beta * sequence_kl
+      """)
+
+wrong("large_token_kl_limited", "a token's KL beyond 10 is an outlier | 单个 Token 的 KL 超过 10 是异常值",
+      caught_by="check_shape_rloo_rewards_limits_nothing",
+      todo_2="""
+      token_kl = (old_token_logps.detach() - reference_token_logps.detach()).clamp(-10.0, 10.0)
+      sequence_kl = token_kl.masked_fill(~completion_mask, 0.0).sum(dim=-1)
+      shaped_rewards = external_rewards.detach() - beta * sequence_kl
+      """)
+
+wrong("large_kl_limited", "a completion's KL beyond 10 is an outlier | 整条回答的 KL 超过 10 是异常值",
+      caught_by="check_shape_rloo_rewards_limits_nothing",
+      todo_2="""
+      token_kl = old_token_logps.detach() - reference_token_logps.detach()
+      sequence_kl = token_kl.masked_fill(~completion_mask, 0.0).sum(dim=-1).clamp(-10.0, 10.0)
+      shaped_rewards = external_rewards.detach() - beta * sequence_kl
+      """)
+
+wrong("large_shaped_rewards_limited", "a shaped reward stays within 10 | 塑形奖励限制在 10 以内",
+      caught_by="check_shape_rloo_rewards_limits_nothing",
+      todo_2="""
+      token_kl = old_token_logps.detach() - reference_token_logps.detach()
+      sequence_kl = token_kl.masked_fill(~completion_mask, 0.0).sum(dim=-1)
+      shaped_rewards = (external_rewards.detach() - beta * sequence_kl).clamp(-10.0, 10.0)
+      """)
+
+wrong("beta_limited", "beta is at most 2 | beta 最多为 2",
+      caught_by="check_shape_rloo_rewards_limits_nothing",
+      todo_2="""
+      token_kl = old_token_logps.detach() - reference_token_logps.detach()
+      sequence_kl = token_kl.masked_fill(~completion_mask, 0.0).sum(dim=-1)
+      shaped_rewards = external_rewards.detach() - min(beta, 2.0) * sequence_kl
+      """)
+
+wrong("kl_rounded", "five decimals of a KL are enough | KL 保留五位小数就够了",
+      caught_by="hidden_shape_rloo_rewards_random",
+      todo_2="""
+      token_kl = old_token_logps.detach() - reference_token_logps.detach()
+      sequence_kl = token_kl.masked_fill(~completion_mask, 0.0).sum(dim=-1).round(decimals=5)
+      shaped_rewards = external_rewards.detach() - beta * sequence_kl
+      """)
+
+wrong("log_probabilities_limited", "log-probabilities below -20 are limited before the difference | 求差之前把低于 -20 的对数概率截断",
+      caught_by="check_shape_rloo_rewards_limits_nothing",
+      todo_2="""
+      token_kl = old_token_logps.detach().clamp(min=-20.0) - reference_token_logps.detach().clamp(min=-20.0)
+      sequence_kl = token_kl.masked_fill(~completion_mask, 0.0).sum(dim=-1)
+      shaped_rewards = external_rewards.detach() - beta * sequence_kl
       """)
 
 # TODO 3: leave_one_out_advantages
@@ -796,6 +924,181 @@ wrong("infinite_reward_compared", "an infinite reward is a very good one | 无�
           return advantages
       """)
 
+wrong("divisor_with_epsilon", "a small number in the divisor never hurts | 除数里加一个很小的数总是无害",
+      caught_by="check_leave_one_out_advantages_keeps_float64",
+      todo_3="""
+      scored = (group_ids == group) & ~rewards.isnan()
+      count = int(scored.sum())
+      if count >= 2:
+          baselines = (rewards[scored].sum() - rewards[scored]) / (count - 1 + 1e-8)
+          advantages[scored] = rewards[scored] - baselines
+      """)
+
+wrong("stops_at_a_small_group", "a group that is too small ends the loop | 遇到过小的组就结束循环",
+      caught_by="check_leave_one_out_advantages_needs_a_sibling",
+      todo_3="""
+      scored = (group_ids == group) & ~rewards.isnan()
+      count = int(scored.sum())
+      if count < 2:
+          break
+      baselines = (rewards[scored].sum() - rewards[scored]) / (count - 1)
+      advantages[scored] = rewards[scored] - baselines
+      """)
+
+wrong("returns_at_a_small_group", "a group that is too small ends the function | 遇到过小的组就返回",
+      caught_by="check_leave_one_out_advantages_needs_a_sibling",
+      todo_3="""
+      scored = (group_ids == group) & ~rewards.isnan()
+      count = int(scored.sum())
+      if count < 2:
+          return advantages
+      baselines = (rewards[scored].sum() - rewards[scored]) / (count - 1)
+      advantages[scored] = rewards[scored] - baselines
+      """)
+
+wrong("ids_as_float", "ids may be compared as float | 编号可以按浮点数比较",
+      caught_by="check_leave_one_out_advantages_ids_may_be_any_integers",
+      todo_3="""
+      scored = (group_ids.float() == group.float()) & ~rewards.isnan()
+      count = int(scored.sum())
+      if count >= 2:
+          baselines = (rewards[scored].sum() - rewards[scored]) / (count - 1)
+          advantages[scored] = rewards[scored] - baselines
+      """)
+
+wrong("ids_as_double", "ids may be compared as float64 | 编号可以按 float64 比较",
+      caught_by="hidden_leave_one_out_advantages_random",
+      todo_3="""
+      scored = (group_ids.double() == group.double()) & ~rewards.isnan()
+      count = int(scored.sum())
+      if count >= 2:
+          baselines = (rewards[scored].sum() - rewards[scored]) / (count - 1)
+          advantages[scored] = rewards[scored] - baselines
+      """)
+
+wrong("ids_in_eight_bits", "ids fit into a byte | 编号放得进一个字节",
+      caught_by="check_leave_one_out_advantages_ids_may_be_any_integers",
+      todo_3="""
+      scored = (group_ids.to(torch.int8) == group.to(torch.int8)) & ~rewards.isnan()
+      count = int(scored.sum())
+      if count >= 2:
+          baselines = (rewards[scored].sum() - rewards[scored]) / (count - 1)
+          advantages[scored] = rewards[scored] - baselines
+      """)
+
+wrong("ids_in_32_bits", "ids fit into 32 bits | 编号放得进 32 位",
+      caught_by="check_leave_one_out_advantages_ids_may_be_any_integers",
+      todo_3="""
+      scored = (group_ids.int() == group.int()) & ~rewards.isnan()
+      count = int(scored.sum())
+      if count >= 2:
+          baselines = (rewards[scored].sum() - rewards[scored]) / (count - 1)
+          advantages[scored] = rewards[scored] - baselines
+      """)
+
+wrong("ids_without_sign", "the sign of an id means nothing | 编号的正负没有意义",
+      caught_by="check_leave_one_out_advantages_ids_may_be_any_integers",
+      todo_3="""
+      scored = (group_ids.abs() == group.abs()) & ~rewards.isnan()
+      count = int(scored.sum())
+      if count >= 2:
+          baselines = (rewards[scored].sum() - rewards[scored]) / (count - 1)
+          advantages[scored] = rewards[scored] - baselines
+      """)
+
+wrong("ids_modulo_1000", "ids repeat after 1000 | 编号每 1000 个重复一次",
+      caught_by="check_leave_one_out_advantages_ids_may_be_any_integers",
+      todo_3="""
+      scored = (group_ids % 1000 == group % 1000) & ~rewards.isnan()
+      count = int(scored.sum())
+      if count >= 2:
+          baselines = (rewards[scored].sum() - rewards[scored]) / (count - 1)
+          advantages[scored] = rewards[scored] - baselines
+      """)
+
+wrong("negative_id_is_no_group", "group -1 stands for padding | 编号 -1 表示填充",
+      caught_by="check_leave_one_out_advantages_ids_may_be_any_integers",
+      todo_3="""
+      scored = (group_ids == group) & (group_ids != -1) & ~rewards.isnan()
+      count = int(scored.sum())
+      if count >= 2:
+          baselines = (rewards[scored].sum() - rewards[scored]) / (count - 1)
+          advantages[scored] = rewards[scored] - baselines
+      """)
+
+wrong("minus_one_is_missing", "a reward of -1 stands for a missing one | 奖励 -1 表示缺失",
+      caught_by="check_leave_one_out_advantages_only_nan_is_missing",
+      todo_3="""
+      scored = (group_ids == group) & ~rewards.isnan() & (rewards != -1)
+      count = int(scored.sum())
+      if count >= 2:
+          baselines = (rewards[scored].sum() - rewards[scored]) / (count - 1)
+          advantages[scored] = rewards[scored] - baselines
+      """)
+
+wrong("zero_is_missing", "a reward of 0 stands for a missing one | 奖励 0 表示缺失",
+      caught_by="check_leave_one_out_advantages_only_nan_is_missing",
+      todo_3="""
+      scored = (group_ids == group) & ~rewards.isnan() & (rewards != 0)
+      count = int(scored.sum())
+      if count >= 2:
+          baselines = (rewards[scored].sum() - rewards[scored]) / (count - 1)
+          advantages[scored] = rewards[scored] - baselines
+      """)
+
+wrong("large_advantages_limited", "an advantage beyond 100 is an outlier | 超过 100 的优势是异常值",
+      caught_by="check_leave_one_out_advantages_keeps_the_scale",
+      todo_3="""
+      scored = (group_ids == group) & ~rewards.isnan()
+      count = int(scored.sum())
+      if count >= 2:
+          baselines = (rewards[scored].sum() - rewards[scored]) / (count - 1)
+          advantages[scored] = (rewards[scored] - baselines).clamp(-100.0, 100.0)
+      """)
+
+wrong("equal_rewards_skipped", "rewards that hardly differ give no signal | 相差很小的奖励没有信号",
+      caught_by="check_leave_one_out_advantages_keeps_the_scale",
+      todo_3="""
+      scored = (group_ids == group) & ~rewards.isnan()
+      count = int(scored.sum())
+      if count >= 2 and rewards[scored].std() > 1e-3:
+          baselines = (rewards[scored].sum() - rewards[scored]) / (count - 1)
+          advantages[scored] = rewards[scored] - baselines
+      """)
+
+wrong("outliers_winsorized", "the best and the worst reward of a large group are outliers | 大组里最好和最差的奖励是异常值",
+      caught_by="hidden_leave_one_out_advantages_random",
+      todo_3="""
+      scored = (group_ids == group) & ~rewards.isnan()
+      count = int(scored.sum())
+      if count >= 2:
+          values = rewards[scored]
+          if count >= 8:
+              values = values.clamp(values.quantile(0.05), values.quantile(0.95))
+          advantages[scored] = values - (values.sum() - values) / (count - 1)
+      """)
+
+wrong("median_in_a_large_group", "a large group is compared with its median | 大组与中位数比较",
+      caught_by="hidden_leave_one_out_advantages_random",
+      todo_3="""
+      scored = (group_ids == group) & ~rewards.isnan()
+      count = int(scored.sum())
+      if count >= 12:
+          advantages[scored] = rewards[scored] - rewards[scored].median()
+      elif count >= 2:
+          baselines = (rewards[scored].sum() - rewards[scored]) / (count - 1)
+          advantages[scored] = rewards[scored] - baselines
+      """)
+
+wrong("groups_of_at_most_eight", "a group has at most 8 completions | 一组最多 8 条回答",
+      caught_by="hidden_leave_one_out_advantages_random",
+      todo_3="""
+      places = ((group_ids == group) & ~rewards.isnan()).nonzero().flatten()[:8]
+      if len(places) >= 2:
+          baselines = (rewards[places].sum() - rewards[places]) / (len(places) - 1)
+          advantages[places] = rewards[places] - baselines
+      """)
+
 # TODO 4: rloo_policy_loss
 
 wrong("ratio_inverted", "the ratio is old over new | 比率是旧比新",
@@ -1143,6 +1446,145 @@ wrong("any_epsilon_taken", "an epsilon of 10 is fine: the lower bound is then -9
           ratios = torch.exp(new_logps - old_logps.detach())
           clipped = ratios.clamp(1.0 - epsilon_low, 1.0 + epsilon_high)
           return -torch.minimum(ratios * advantages.detach(), clipped * advantages.detach()), ratios
+      """)
+
+wrong("log_ratio_limited", "a log-ratio beyond 20 would overflow | 超过 20 的对数比率会溢出",
+      caught_by="check_rloo_policy_loss_limits_nothing_else",
+      todo_4="""
+      ratios = torch.exp((new_logps - old_logps.detach()).clamp(-20.0, 20.0))
+      clipped = ratios.clamp(1.0 - epsilon_low, 1.0 + epsilon_high)
+      losses = -torch.minimum(ratios * advantages.detach(), clipped * advantages.detach())
+      """)
+
+wrong("log_ratio_limited_to_two", "a log-ratio stays within 2 | 对数比率限制在 2 以内",
+      caught_by="check_rloo_policy_loss_limits_nothing_else",
+      todo_4="""
+      ratios = torch.exp((new_logps - old_logps.detach()).clamp(-2.0, 2.0))
+      clipped = ratios.clamp(1.0 - epsilon_low, 1.0 + epsilon_high)
+      losses = -torch.minimum(ratios * advantages.detach(), clipped * advantages.detach())
+      """)
+
+wrong("log_ratio_limited_above", "only a large log-ratio would overflow | 只有很大的对数比率会溢出",
+      caught_by="check_rloo_policy_loss_limits_nothing_else",
+      todo_4="""
+      ratios = torch.exp((new_logps - old_logps.detach()).clamp(max=5.0))
+      clipped = ratios.clamp(1.0 - epsilon_low, 1.0 + epsilon_high)
+      losses = -torch.minimum(ratios * advantages.detach(), clipped * advantages.detach())
+      """)
+
+wrong("ratio_limited_above", "a ratio above 4 is cut off, whatever the advantage | 不论优势，比率超过 4 就截断",
+      caught_by="check_rloo_policy_loss_limits_nothing_else",
+      todo_4="""
+      ratios = torch.exp(new_logps - old_logps.detach()).clamp(max=4.0)
+      clipped = ratios.clamp(1.0 - epsilon_low, 1.0 + epsilon_high)
+      losses = -torch.minimum(ratios * advantages.detach(), clipped * advantages.detach())
+      """)
+
+wrong("ratio_limited_below", "a ratio below 0.1 is cut off, whatever the advantage | 不论优势，比率低于 0.1 就截断",
+      caught_by="check_rloo_policy_loss_limits_nothing_else",
+      todo_4="""
+      ratios = torch.exp(new_logps - old_logps.detach()).clamp(min=0.1)
+      clipped = ratios.clamp(1.0 - epsilon_low, 1.0 + epsilon_high)
+      losses = -torch.minimum(ratios * advantages.detach(), clipped * advantages.detach())
+      """)
+
+wrong("dual_clip_far_out", "a bad completion's loss has a limit of 10 times its advantage | 差的回答的损失以优势的 10 倍为上限",
+      caught_by="check_rloo_policy_loss_limits_nothing_else",
+      todo_4="""
+      ratios = torch.exp(new_logps - old_logps.detach())
+      clipped = ratios.clamp(1.0 - epsilon_low, 1.0 + epsilon_high)
+      fixed = advantages.detach()
+      surrogate = torch.minimum(ratios * fixed, clipped * fixed)
+      losses = -torch.where(fixed < 0, torch.maximum(surrogate, 10.0 * fixed), surrogate)
+      """)
+
+wrong("large_advantages_limited", "advantages beyond 10 are outliers | 超过 10 的优势是异常值",
+      caught_by="check_rloo_policy_loss_limits_nothing_else",
+      todo_4="""
+      ratios = torch.exp(new_logps - old_logps.detach())
+      clipped = ratios.clamp(1.0 - epsilon_low, 1.0 + epsilon_high)
+      fixed = advantages.detach().clamp(-10.0, 10.0)
+      losses = -torch.minimum(ratios * fixed, clipped * fixed)
+      """)
+
+wrong("small_advantages_dropped", "an advantage near 0 is noise | 接近 0 的优势是噪声",
+      caught_by="check_rloo_policy_loss_limits_nothing_else",
+      todo_4="""
+      ratios = torch.exp(new_logps - old_logps.detach())
+      clipped = ratios.clamp(1.0 - epsilon_low, 1.0 + epsilon_high)
+      fixed = advantages.detach().masked_fill(advantages.abs() < 0.05, 0.0)
+      losses = -torch.minimum(ratios * fixed, clipped * fixed)
+      """)
+
+wrong("large_batch_whitened", "a large batch is whitened | 批大的时候要白化",
+      caught_by="hidden_rloo_policy_loss_random",
+      todo_4="""
+      ratios = torch.exp(new_logps - old_logps.detach())
+      clipped = ratios.clamp(1.0 - epsilon_low, 1.0 + epsilon_high)
+      fixed = advantages.detach()
+      if len(fixed) > 12:
+          fixed = (fixed - fixed.mean()) / (fixed.std() + 1e-8)
+      losses = -torch.minimum(ratios * fixed, clipped * fixed)
+      """)
+
+wrong("epsilons_sorted", "epsilon_high is the larger of the two | epsilon_high 是两者中较大的",
+      caught_by="check_rloo_policy_loss_bounds",
+      todo_4="""
+      ratios = torch.exp(new_logps - old_logps.detach())
+      low, high = sorted((epsilon_low, epsilon_high))
+      clipped = ratios.clamp(1.0 - low, 1.0 + high)
+      losses = -torch.minimum(ratios * advantages.detach(), clipped * advantages.detach())
+      """)
+
+wrong("upper_bound_at_least_as_wide", "the upper bound is at least as wide as the lower one | 上界至少与下界一样宽",
+      caught_by="check_rloo_policy_loss_bounds",
+      todo_4="""
+      ratios = torch.exp(new_logps - old_logps.detach())
+      clipped = ratios.clamp(1.0 - epsilon_low, 1.0 + max(epsilon_low, epsilon_high))
+      losses = -torch.minimum(ratios * advantages.detach(), clipped * advantages.detach())
+      """)
+
+wrong("upper_bound_at_most_two", "an epsilon is below 1 | epsilon 小于 1",
+      caught_by="check_rloo_policy_loss_bounds",
+      todo_4="""
+      ratios = torch.exp(new_logps - old_logps.detach())
+      clipped = ratios.clamp(1.0 - epsilon_low, 1.0 + min(epsilon_high, 1.0))
+      losses = -torch.minimum(ratios * advantages.detach(), clipped * advantages.detach())
+      """)
+
+wrong("default_epsilons_of_dapo", "epsilon_high is 0.28 unless told otherwise | 未给出时 epsilon_high 为 0.28",
+      caught_by="check_rloo_policy_loss_default_epsilons",
+      function="""
+      solved = rloo_policy_loss
+
+      def rloo_policy_loss(new_logps, old_logps, advantages, epsilon_low=0.2, epsilon_high=0.28):
+          return solved(new_logps, old_logps, advantages, epsilon_low, epsilon_high)
+      """)
+
+wrong("default_epsilon_replaced", '0.2 stands for "not given" | 0.2 表示“没有给出”',
+      caught_by="check_rloo_policy_loss_default_epsilons",
+      todo_4="""
+      ratios = torch.exp(new_logps - old_logps.detach())
+      low = 0.1 if epsilon_low == 0.2 else epsilon_low
+      clipped = ratios.clamp(1.0 - low, 1.0 + epsilon_high)
+      losses = -torch.minimum(ratios * advantages.detach(), clipped * advantages.detach())
+      """)
+
+wrong("old_learns_when_alone", "one completion needs no frozen old policy | 只有一条回答时旧策略不必固定",
+      caught_by="check_rloo_policy_loss_only_new_logps_learn",
+      todo_4="""
+      old = old_logps.detach() if len(old_logps) > 1 else old_logps
+      ratios = torch.exp(new_logps - old)
+      clipped = ratios.clamp(1.0 - epsilon_low, 1.0 + epsilon_high)
+      losses = -torch.minimum(ratios * advantages.detach(), clipped * advantages.detach())
+      """)
+
+wrong("long_sequences_limited", "sequence log-probabilities below -10000 are limited | 低于 -10000 的序列对数概率要截断",
+      caught_by="check_rloo_policy_loss_survives_long_completions",
+      todo_4="""
+      ratios = torch.exp(new_logps.clamp(min=-1e4) - old_logps.detach().clamp(min=-1e4))
+      clipped = ratios.clamp(1.0 - epsilon_low, 1.0 + epsilon_high)
+      losses = -torch.minimum(ratios * advantages.detach(), clipped * advantages.detach())
       """)
 
 # Mutants that no check can reject

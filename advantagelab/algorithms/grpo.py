@@ -64,9 +64,8 @@ def group_relative_advantages(
         scored = (group_ids == group) & ~rewards.isnan()
         values = rewards[scored]
         if scored.any() and values.max() > values.min():
-            advantages[scored] = values - values.mean()
-            if scale == "std":
-                advantages[scored] /= values.std(correction=ddof) + eps
+            centered = values - values.mean()
+            advantages[scored] = centered / (values.std(correction=ddof) + eps) if scale == "std" else centered
         ### END SOLUTION
     return advantages
 

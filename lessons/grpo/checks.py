@@ -268,9 +268,8 @@ def check_k3_kl_gradient_reaches_the_policy(answers):
     token_logps, reference = torch.tensor([[-2.0, -2.0, -2.0]], requires_grad=True), torch.tensor([[-1.0, -3.0, -2.0]])
     got = answers.k3_kl(token_logps, reference, torch.ones(1, 3, dtype=torch.bool))
     expect_close(gradient(got, token_logps), [[-1.718282, 0.632121, 0.0]], message(  # 1 - exp(x)
-        en="In GRPO the KL penalty teaches through its own gradient, 1 - exp(reference - policy) on each token. Here it, or a part of it, "
-           "was cut off.",
-        zh="在 GRPO 中，KL 惩罚靠自身的梯度起作用：每个 Token 上是 1 - exp(参考策略 - 策略)。这里梯度的全部或一部分被切断了。"))
+        en="In GRPO the KL penalty teaches through its own gradient, 1 - exp(x) on each token. Here it, or a part of it, was cut off.",
+        zh="在 GRPO 中，KL 惩罚靠自身的梯度起作用：每个 Token 上是 1 - exp(x)。这里梯度的全部或一部分被切断了。"))
 
 
 def check_k3_kl_reference_is_frozen(answers):
@@ -657,7 +656,7 @@ def check_reduce_token_losses_token_mean(answers):
     expect_close(answers.reduce_token_losses(losses, mask, "token_mean"), torch.tensor(3.5), message(
         en="token_mean: all losses of the batch over the number of all its valid tokens, so that each token weighs the same: "
            "(8 + 6) / 4 = 3.5. Padding is not counted, and completions are not averaged first.",
-        zh="token_mean：整批损失之和除以整批有效 Token 数，因此每个 Token 权重相同：(8 + 6) / 4 = 3.5。不计填充，也不先逐条平均。"))
+        zh="token_mean：整批损失之和除以整批有效 Token 数，因此每个 Token 权重相同：(8 + 6) / 4 = 3.5。不计填充，也不先对每条回答取平均。"))
 
 
 def check_reduce_token_losses_sequence_sum(answers):
@@ -703,7 +702,7 @@ def check_reduce_token_losses_padding_may_be_infinite(answers):
            for reduction in ("sequence_mean", "token_mean", "sequence_sum", "constant")]
     expect_close(got, [4.0, 4.0, 6.0, 1.2], message(
         en="Padding of -inf or NaN leaked into the reduced loss: multiplying by the mask does not remove it, since 0 · inf is NaN.",
-        zh="填充处的 -inf 或 NaN 混入了归约结果：乘以掩码去不掉它，因为 0 · inf 等于 NaN。"))
+        zh="填充处的 -inf 或 NaN 混入了归约后的损失：乘以掩码去不掉它，因为 0 · inf 等于 NaN。"))
 
 
 def check_reduce_token_losses_empty_completion(answers):

@@ -4,7 +4,7 @@ The code replaces the TODO region; `function=` replaces the whole function where
 one expression, it is told as the difference from a right answer: `but(RIGHT, "what stands there", "what stands there instead")`.
 """
 
-from lessons._build.answers import wrong
+from lessons._build.answers import equivalent, wrong
 
 
 def but(code: str, *changes: str) -> str:
@@ -652,7 +652,8 @@ wrong("larger_surrogate", "the larger surrogate counts | 取较大的代理目�
 wrong("sign_split", "minimum for good tokens, maximum for bad ones | 好的 Token 取最小，差的取最大",
       caught_by="check_grpo_token_losses_takes_the_smaller_surrogate",
       todo_3=but(LOSSES, "-torch.minimum(ratios * fixed, clipped * fixed)",
-                 "-torch.where(fixed >= 0, torch.minimum(ratios * fixed, clipped * fixed), torch.maximum(ratios * fixed, clipped * fixed))"))
+                 "-torch.where(fixed >= 0, torch.minimum(ratios * fixed, clipped * fixed),"
+                 " torch.maximum(ratios * fixed, clipped * fixed))"))
 
 wrong("smaller_ratio", "the smaller ratio counts, whatever the sign | 不论正负，取较小的比率",
       caught_by="check_grpo_token_losses_takes_the_smaller_surrogate",
@@ -1018,3 +1019,12 @@ wrong("unknown_name_is_constant", "any other name means constant | 其他名称�
               return sums.mean()
           return sums.mean() / (max_length or token_losses.shape[1])
       """)
+
+# Mutants that compute the same
+
+equivalent("TODO 1: scored -> values (place 3)", because="rewards that are all 0 are equal, and no rewards at all are not any either")
+equivalent("TODO 1: values -> centered (place 5)", because="the standard deviation does not change when the mean is subtracted")
+equivalent("TODO 3: 0.0 -> 1.0 (place 2)", because="any finite log-ratio will do on padding: what comes of it is replaced by 0 at the end")
+equivalent("TODO 3: 0.0 -> -1.0 (place 2)", because="any finite log-ratio will do on padding: what comes of it is replaced by 0 at the end")
+equivalent("TODO 4: -1 -> 1", because="a matrix has two dimensions: -1 and 1 name the same one")
+equivalent("TODO 4: -1 -> 1 (place 2)", because="a matrix has two dimensions: -1 and 1 name the same one")

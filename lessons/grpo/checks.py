@@ -260,8 +260,8 @@ def check_k3_kl_mean_is_the_kl_divergence(answers):
     # Three possible tokens, each weighted by how often the policy samples it.
     expect_close((policy * got).sum(), torch.tensor(0.634897), message(
         en="Averaged over the policy's samples, k3 must give the KL divergence from policy to reference policy, here 0.6349. With x "
-           "reversed it gives 0.9680.",
-        zh="对策略的样本取平均，k3 应给出策略到参考策略的 KL 散度，这里是 0.6349；x 取反则得到 0.9680。"))
+           "reversed it gives 0.9684.",
+        zh="对策略的样本取平均，k3 应给出策略到参考策略的 KL 散度，这里是 0.6349；x 取反则得到 0.9684。"))
 
 
 def check_k3_kl_gradient_reaches_the_policy(answers):

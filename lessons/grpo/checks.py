@@ -409,15 +409,15 @@ def check_grpo_token_losses_advantage_belongs_to_its_completion(answers):
 def check_grpo_token_losses_advantages_may_differ_within_a_completion(answers):
     logps, advantages = torch.full((2, 2), -1.0), torch.tensor([[1.0, -3.0], [0.5, 2.0]])
     got = answers.grpo_token_losses(logps, logps.clone(), advantages, torch.ones(2, 2, dtype=torch.bool))
-    expect_close(got, -advantages, message(
+    expect_close(got, torch.tensor([[-1.0, 3.0], [-0.5, -2.0]]), message(
         en="Advantages may also be [N, T], one for each token: then each token takes its own.",
         zh="优势也可以是 [N, T]，每个 Token 一个：这时每个 Token 用自己的优势。"))
 
 
 def check_grpo_token_losses_gradient_reaches_new_logps(answers):
-    new = torch.tensor([[-2.0, -3.0]], requires_grad=True)
-    got = answers.grpo_token_losses(new, new.detach().clone(), torch.tensor([1.5]), torch.ones(1, 2, dtype=torch.bool))
-    expect_close(gradient(got, new), [[-1.5, -1.5]], message(
+    new = torch.tensor([[-2.0], [-3.0]], requires_grad=True)
+    got = answers.grpo_token_losses(new, new.detach().clone(), torch.tensor([1.5, -1.0]), torch.ones(2, 1, dtype=torch.bool))
+    expect_close(gradient(got, new), [[-1.5], [1.0]], message(
         en="At ratio 1 the gradient by new_token_logps is minus the advantage too: here it was cut off, and nothing would be learned.",
         zh="比率为 1 时，损失对 new_token_logps 的梯度也等于优势的相反数：这里梯度被切断了，策略学不到任何东西。"))
 

@@ -109,7 +109,8 @@ def grpo_token_losses(
     new_token_logps, old_token_logps: [N, T] float; outside the mask they may hold anything | 掩码之外可以是任何值
     advantages: [N], one for all tokens of a completion, or [N, T], one for each token | 每条回答一个，或每个 Token 一个
     completion_mask: [N, T] bool, True = valid; token_kl: [N, T] float, such as k3_kl gives, or None with beta = 0
-    beta: KL coefficient, >= 0 (default 0.0); epsilon_low: in (0, 1); epsilon_high: > 0 (defaults 0.2 and 0.2, as TRL)
+    beta: KL coefficient, >= 0 (default 0.0, as TRL; DeepSeekMath: 0.04); the KL is not multiplied by the ratio (TRL's default: it is)
+    epsilon_low: in (0, 1); epsilon_high: > 0 (defaults 0.2 and 0.2, as TRL)
     returns: [N, T] float, 0 outside the mask; only new_token_logps and token_kl receive a gradient
              | 掩码之外为 0；只有 new_token_logps 与 token_kl 得到梯度
     ValueError: shapes differ, a valid value that is not finite, beta > 0 without token_kl, beta or an epsilon out of range
@@ -158,6 +159,7 @@ def reduce_token_losses(
     reduction: "sequence_mean" (GRPO): mean over completions of their mean; "token_mean" (DAPO): mean over all valid tokens;
                "sequence_sum": mean over completions of their sum; "constant" (Dr.GRPO): that divided by max_length
                | 先逐条平均再对回答平均；全部有效 Token 平均；逐条求和再对回答平均；后者再除以 max_length
+               (default "sequence_mean"; TRL's default is "dapo", a token mean)
     max_length: int >= 1, needed by "constant" only | 仅 "constant" 需要
     returns: one number, a float tensor without dimensions | 零维浮点张量
     ValueError: another reduction, "constant" without max_length; see require_token_values

@@ -15,7 +15,14 @@ from advantagelab.widgets.panel import Panel
 
 STEPS = 120
 # The slider to move in each panel.
-PANELS = {widgets.baselines: "reward_3", widgets.baseline_variance: "shift", widgets.clip_region: "ratio"}
+PANELS = {
+    widgets.baselines: "reward_3",
+    widgets.baseline_variance: "shift",
+    widgets.clip_region: "ratio",
+    widgets.group_scale: "right",
+    widgets.kl_estimators: "toward",
+    widgets.loss_reduction: "length_2",
+}
 
 
 def take_steps(panel: Panel, slider_name: str, count: int) -> list[float]:

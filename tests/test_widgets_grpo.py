@@ -284,6 +284,29 @@ def test_alt_text_and_caption_tell_the_answer():
     assert panel.caption == "Equal lengths: the four differ in one common factor only."
 
 
+@pytest.mark.parametrize(
+    "build, state, said",
+    [
+        (widgets.group_scale, {"right": 4}, "right: +1.000, leave-one-out +0.571; wrong: −1.000"),
+        (widgets.group_scale, {"right": 8, "extra": 0.001}, "completion 1 with the extra reward: +2.638, leave-one-out +0.001"),
+        (widgets.group_scale, {"right": 8, "extra": 0.001, "divisor": "none"}, "completion 1 with the extra reward: +0.00088"),
+        (widgets.group_scale, {"divisor": "ddof_1"}, "2.177 times the true one"),
+        (widgets.group_scale, {"divisor": "none"}, "0.875 times the true one"),
+        (widgets.kl_estimators, {}, "k2: expectation 0.6952, bias 0.0604, variance 0.1168"),
+        (widgets.kl_estimators, {"toward": 0.5}, "k1: expectation 0.1661, bias 0.0000, variance 0.3549"),
+        (widgets.kl_estimators, {"toward": 0.5}, "k3: expectation 0.1661, bias 0.0000, variance 0.0091"),
+        (widgets.kl_estimators, {"policies": "near"}, "k3: expectation 0.0253, bias 0.0000, variance 0.0003"),
+        (widgets.kl_estimators, {"policies": "near"}, "gradient (0.0989, −0.0939, −0.0051), that of KL(policy‖reference); k3"),
+        (widgets.loss_reduction, {"length_2": 2}, "Token mean (DAPO): 0.25 and −0.25 on each token"),
+        (widgets.loss_reduction, {"length_1": 1, "length_2": 10}, "Sequence mean (GRPO): 0.5 and −0.05 on each token, 0.5 and −0.5"),
+    ],
+)
+def test_what_the_lesson_says_about_a_panel(build, state, said):
+    panel = build()
+    move(panel, state)
+    assert said in panel.alt
+
+
 @pytest.mark.parametrize("build", PANELS)
 def test_static_picture_is_the_start_of_the_live_one(build, monkeypatch):
     live = build()

@@ -267,7 +267,7 @@ def test_alt_text_and_caption_tell_the_answer():
     move(panel, {"extra": 0.002})
     assert panel.caption.startswith("All are right, and completion 1 has 0.002 more: it gets +2.642, the rest −0.377.")
     move(panel, {"divisor": "none"})
-    assert "it gets +0.0018, the rest −0.00025. With p = 0.10 the expected gradient is 0.875 times" in panel.caption
+    assert "it gets +0.00175, the rest −0.00025. With p = 0.10 the expected gradient is 0.875 times" in panel.caption
 
     panel = widgets.kl_estimators()
     assert "k3: expectation 0.6349, bias 0.0000, variance 0.3731, expected gradient (0.5000, −0.1000, −0.4000)" in panel.alt
@@ -289,7 +289,7 @@ def test_alt_text_and_caption_tell_the_answer():
     [
         (widgets.group_scale, {"right": 4}, "right: +1.000, leave-one-out +0.571; wrong: −1.000"),
         (widgets.group_scale, {"right": 8, "extra": 0.001}, "completion 1 with the extra reward: +2.638, leave-one-out +0.001"),
-        (widgets.group_scale, {"right": 8, "extra": 0.001, "divisor": "none"}, "completion 1 with the extra reward: +0.00088"),
+        (widgets.group_scale, {"right": 8, "extra": 0.001, "divisor": "none"}, "completion 1 with the extra reward: +0.000875"),
         (widgets.group_scale, {"divisor": "ddof_1"}, "2.177 times the true one"),
         (widgets.group_scale, {"divisor": "none"}, "0.875 times the true one"),
         (widgets.kl_estimators, {}, "k2: expectation 0.6952, bias 0.0604, variance 0.1168"),

@@ -81,9 +81,9 @@ def zero_variance_share(chance: float | np.ndarray) -> float | np.ndarray:
 
 
 def shown(advantage: float) -> str:
-    """Three digits behind the point, or two that say something."""
+    """Three digits behind the point, or three that say something."""
     if 0 < abs(advantage) < 0.05:
-        return f"{advantage:+.2g}".replace("-", "−")
+        return f"{advantage:+.3g}".replace("-", "−")
     return number(advantage, 3, sign=True)
 
 

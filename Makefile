@@ -40,7 +40,7 @@ grade-demo: dev
 	$(RUN) -m autograder demo
 
 conformance: dev
-	$(RUN) -m pytest tests/test_conformance.py
+	$(RUN) -m pytest tests/test_conformance*.py
 
 locks:
 	$(PYTHON) environments/lock.py

@@ -115,6 +115,13 @@ SENTENCES = {
     "inner update": ("Inner updates follow one another.", "内部更新一次接一次。"),
     "EOS": ("The first EOS counts.", "第一个 EOS 算数。"),
     "mini-batch": ("The second mini-batch meets another policy.", "第二个小批量遇到的策略已经不同。"),
+    "group mean": ("The group mean is 0.5.", "组均值是 0.5。"),
+    "difficulty bias": ("The divisor brings a difficulty bias.", "除数带来难度偏差。"),
+    "length bias": ("A sequence mean has a length bias.", "序列平均有长度偏差。"),
+    "dynamic sampling": ("DAPO's dynamic sampling drops the group.", "DAPO 的动态采样会丢掉这一组。"),
+    "overlong penalty": ("The overlong penalty is −0.5.", "超长惩罚是 −0.5。"),
+    "geometric mean": ("It is the geometric mean of the ratios.", "它是这些比率的几何平均。"),
+    "cap": ("The cap is 1.28.", "上限是 1.28。"),
 }
 
 INNOCENT = {

@@ -3,7 +3,8 @@
 Optional everywhere: without TRL a comparison ends in "skipped", and nothing here ends in a traceback.
 """
 
+from .grpo_trainer import grpo
 from .report import Report
 from .rloo_trainer import rloo
 
-__all__ = ["Report", "rloo"]
+__all__ = ["Report", "grpo", "rloo"]

@@ -17,8 +17,8 @@ class LearnerFunctions:
     def __init__(self, namespace: dict):
         self._namespace = namespace
 
-    def call(self, name: str, *inputs: torch.Tensor, outputs: int = 1, **options):
-        """Call a function whose first input is [N] or [N, T] and which returns `outputs` float tensors [N]."""
+    def call(self, name: str, *inputs: torch.Tensor, outputs: int = 1, shape: torch.Size | None = None, **options):
+        """Call a function that returns `outputs` float tensors of this shape; without one [N], the first input being [N] or [N, T]."""
         function = self._namespace.get(name)
         if not callable(function):
             raise NotWritten(f"`{name}` is not defined: run its cell first | `{name}` 还没有定义：请先运行它所在的单元")
@@ -35,7 +35,7 @@ class LearnerFunctions:
         finally:
             torch.set_default_dtype(dtype)
             torch.set_grad_enabled(grad)
-        shape = inputs[0].shape[:1]
+        shape = inputs[0].shape[:1] if shape is None else shape
         tensors = (result,) if outputs == 1 else result
         if not isinstance(tensors, (tuple, list)) or len(tensors) != outputs or not all(_is_float(x, shape) for x in tensors):
             raise LearnerFault(f"`{name}` should return {outputs} float tensor(s) of shape {list(shape)} | "

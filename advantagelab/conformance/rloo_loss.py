@@ -1,13 +1,10 @@
 """RLOO's loss alone, without a model: `RLOOTrainer._compute_loss` on log-probabilities of our choice, on each side of the clip range."""
 
-import inspect
-from collections import defaultdict
-from types import SimpleNamespace
-
 import torch
 
 from .compare import compare
 from .learner import LearnerFunctions, learner_gradient
+from .without_model import loss_without_model
 
 TOLERANCE = 1e-5  # both sides compute in float32 from the same log-probabilities
 
@@ -27,19 +24,9 @@ class _LossCase:
 
     def of_trl(self, trainer_class: type) -> tuple[torch.Tensor, torch.Tensor]:
         """Loss and its gradient on token_logps."""
-        token_logps = self.token_logps.clone().requires_grad_()
-        trainer = _trainer_without_model(trainer_class, token_logps, self.epsilon_low, self.epsilon_high)
-        batch = {
-            "prompt_ids": torch.zeros(8, 1, dtype=torch.long),
-            "prompt_mask": torch.ones(8, 1, dtype=torch.long),
-            "completion_ids": torch.zeros(8, 5, dtype=torch.long),
-            "completion_mask": self.mask.long(),
-            "old_logps": self.old_logps,
-            "advantages": self.advantages,
-        }
-        loss = trainer_class._compute_loss(trainer, trainer.model, batch)
-        (gradient,) = torch.autograd.grad(loss, token_logps)
-        return loss, gradient
+        batch = {"old_logps": self.old_logps, "advantages": self.advantages}
+        return loss_without_model(
+            trainer_class, self.token_logps, self.mask, batch, epsilon_low=self.epsilon_low, epsilon_high=self.epsilon_high)
 
     def of_learner(self, functions: LearnerFunctions, undetached: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
         """The same. undetached: old scores and advantages depend on token_logps, and whoever uses them has to detach them."""
@@ -71,19 +58,3 @@ def compare_loss(functions: LearnerFunctions, trainer_class: type, checks: dict[
     _, gradient = case.of_trl(trainer_class)
     compare(checks, {"gradient_undetached_inputs": gradient}, TOLERANCE,
             lambda: case.of_learner(functions, undetached=True)[1:])
-
-
-def _trainer_without_model(trainer_class: type, token_logps: torch.Tensor, epsilon_low: float, epsilon_high: float):
-    """What `_compute_loss` looks up on its trainer, in any tested version."""
-    entropies = torch.zeros_like(token_logps)
-    parameters = inspect.signature(trainer_class._get_per_token_logps_and_entropies).parameters
-    scores = (token_logps, entropies, None) if "compute_aux_loss" in parameters else (token_logps, entropies)
-    return SimpleNamespace(
-        _get_per_token_logps_and_entropies=lambda *args, **kwargs: scores,
-        model=SimpleNamespace(training=False),
-        epsilon_low=epsilon_low,
-        epsilon_high=epsilon_high,
-        aux_loss_enabled=False,
-        accelerator=SimpleNamespace(gather=lambda values: values, reduce=lambda values, reduction: values),
-        _metrics={"train": defaultdict(list), "eval": defaultdict(list)},
-    )

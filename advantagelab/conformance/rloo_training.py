@@ -1,7 +1,4 @@
-"""RLOO inside a real RLOOTrainer around a tiny random model: TRL's own sequence scores, advantages, loss and gradient.
-
-Only the documented constructor, `train()`, `compute_loss(model, inputs)` and the keys of a batch are used.
-"""
+"""RLOO inside a real RLOOTrainer around a tiny random model: TRL's own sequence scores, advantages, loss and gradient."""
 
 from tempfile import TemporaryDirectory
 
@@ -9,9 +6,8 @@ import torch
 
 from .compare import compare
 from .learner import LearnerFunctions, learner_gradient
-from .tiny_model import build_model, build_tokenizer, load_over, token_logps
-
-TOLERANCE = 1e-4  # the log-probabilities come from two forward passes; measured: 2e-6
+from .tiny_model import build_model, build_tokenizer, token_logps
+from .tiny_training import TOLERANCE, TinyTraining
 
 # Rewards of four completions of each prompt: all present, one missing, two, three, all.
 REWARDS = {
@@ -36,54 +32,22 @@ def compare_training(functions: LearnerFunctions, trl, checks: dict[str, str]) -
 
     for theirs, compute in [
         ({"sequence_logps": penalized.batch["old_logps"]}, penalized.sequence_logps_of_learner),
-        ({"advantages_missing_rewards": plain.batch["advantages"]}, plain.advantages_of_learner),
-        ({"advantages_kl_penalty": penalized.batch["advantages"]}, penalized.penalized_advantages_of_learner),
-        ({"no_gradient_through_rewards": penalized.reward_gradient_of_trl()}, penalized.reward_gradient_of_learner),
+        ({"advantages_missing_rewards": plain.advantages_of_trl()}, plain.advantages_of_learner),
+        ({"advantages_kl_penalty": penalized.advantages_of_trl()}, penalized.penalized_advantages_of_learner),
+        # Zero: TRL's advantages depend on nothing that is trained.
+        ({"no_gradient_through_rewards": torch.zeros(2 * penalized.mask.numel() + len(penalized.rewards))},
+         penalized.reward_gradient_of_learner),
         ({"update_loss": loss, "update_gradient": gradient}, penalized.update_of_learner),
     ]:
         compare(checks, theirs, TOLERANCE, compute, functions)
 
 
-class _TrainingStep:
-    """One step of RLOOTrainer on a tiny model, with a learning rate of 0, and the batch that it was given."""
-
+class _TrainingStep(TinyTraining):
     def __init__(self, trl, tokenizer, folder: str, policy, reference, beta: float):
-        from datasets import Dataset
-
+        super().__init__(
+            trl.RLOOTrainer, trl.RLOOConfig, tokenizer, folder, policy, REWARDS,
+            beta=beta, epsilon=EPSILON_LOW, epsilon_high=EPSILON_HIGH, normalize_advantages=False)
         self.policy, self.beta = policy, beta
-        given, seen = {}, []
-
-        def scripted_rewards(prompts, completion_ids, **_):
-            """The next reward of each prompt's list; a completion sampled twice keeps its first one."""
-            left = {prompt: iter(rewards) for prompt, rewards in REWARDS.items()}
-            return [given.setdefault((prompt, tuple(ids)), next(left[prompt]))
-                    for prompt, ids in zip(prompts, completion_ids, strict=True)]
-
-        class RecordingTrainer(trl.RLOOTrainer):
-            def compute_loss(self, model, inputs, *args, **kwargs):
-                seen.append({key: value.clone() for key, value in inputs.items() if isinstance(value, torch.Tensor)})
-                return super().compute_loss(model, inputs, *args, **kwargs)
-
-        config = trl.RLOOConfig(
-            output_dir=folder, per_device_train_batch_size=20, num_generations=4, max_completion_length=8, temperature=1.0,
-            beta=beta, epsilon=EPSILON_LOW, epsilon_high=EPSILON_HIGH, num_iterations=1, normalize_advantages=False,
-            max_steps=1, learning_rate=0.0, use_cpu=True, bf16=False, gradient_checkpointing=False, seed=0, report_to="none",
-            save_strategy="no", logging_strategy="no", disable_tqdm=True, dataloader_pin_memory=False)
-        self.trainer = RecordingTrainer(
-            model=load_over(folder, policy.state_dict()), reward_funcs=scripted_rewards, args=config,
-            train_dataset=Dataset.from_dict({"prompt": list(REWARDS)}), processing_class=tokenizer)
-        self.trainer.train()
-        if not seen:
-            raise RuntimeError("train() did not call compute_loss")
-        self.batch = seen[0]
-
-        # TRL shuffles a batch after it has scored it, so each row is looked up by its tokens.
-        prompts = {tuple(tokenizer(prompt)["input_ids"]): prompt for prompt in REWARDS}
-        of_rows = [prompts[ids] for ids in _valid_ids(self.batch, "prompt")]
-        rewards = [given[row] for row in zip(of_rows, _valid_ids(self.batch, "completion"), strict=True)]
-        self.rewards = torch.tensor([torch.nan if reward is None else reward for reward in rewards])
-        self.group_ids = torch.tensor([list(REWARDS).index(prompt) for prompt in of_rows])
-        self.mask = self.batch["completion_mask"].bool()
         if self.mask.all():
             raise RuntimeError("all completions have one length, so padding would not be compared")
         with torch.no_grad():
@@ -101,12 +65,6 @@ class _TrainingStep:
     def penalized_advantages_of_learner(self, functions: LearnerFunctions) -> tuple[torch.Tensor]:
         shaped_rewards, _ = self._shaped_rewards(functions, token_logps(self.policy, self.batch))
         return (functions.call("leave_one_out_advantages", shaped_rewards, self.group_ids),)
-
-    def reward_gradient_of_trl(self) -> torch.Tensor:
-        """Zero: TRL's advantages depend on nothing that is trained."""
-        if self.batch["advantages"].requires_grad:
-            raise RuntimeError("TRL's advantages carry a gradient")
-        return torch.zeros(2 * self.mask.numel() + len(self.rewards))
 
     def reward_gradient_of_learner(self, functions: LearnerFunctions) -> tuple[torch.Tensor]:
         """Of shaped rewards, KL and advantages, each function given inputs that ask for a gradient."""
@@ -138,8 +96,3 @@ class _TrainingStep:
 
     def _shaped_rewards(self, functions: LearnerFunctions, old_logps: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return functions.call("shape_rloo_rewards", self.rewards, old_logps, self.reference_logps, self.mask, outputs=2, beta=self.beta)
-
-
-def _valid_ids(batch: dict[str, torch.Tensor], of: str) -> list[tuple[int, ...]]:
-    ids, masks = batch[f"{of}_ids"], batch[f"{of}_mask"].bool()
-    return [tuple(row[mask].tolist()) for row, mask in zip(ids, masks, strict=True)]

@@ -69,7 +69,8 @@ def _require_trl():
     try:
         with importing():
             trl = import_module("trl")
-            trl.RLOOTrainer, trl.RLOOConfig  # noqa: B018  TRL imports its trainers when they are first looked up
+            # TRL imports its trainers when they are first looked up; the second one is a matter of milliseconds.
+            trl.RLOOTrainer, trl.RLOOConfig, trl.GRPOTrainer, trl.GRPOConfig  # noqa: B018
         return trl
     except (Exception, SystemExit) as error:  # a lazy import raises RuntimeError as well as ImportError
         said = f"trl {found}: {type(error).__name__}: {one_line(error)}"

@@ -5,6 +5,9 @@ from .baselines import baselines
 from .clip import clip_region
 from .flow import rloo_flow
 from .gae import gae
+from .group_scale import group_scale
+from .kl_estimators import kl_estimators
+from .loss_reduction import loss_reduction
 from .mask_ribbon import mask_ribbon
 from .mean_reward import mean_reward
 from .reward_flow import reward_flow
@@ -13,6 +16,6 @@ from .token_shift import token_shift
 from .variance import baseline_variance
 
 __all__ = [
-    "bandit_baseline", "baseline_variance", "baselines", "clip_region", "gae", "mask_ribbon", "mean_reward", "reward_flow",
-    "rloo_flow", "timeline", "token_shift",
+    "bandit_baseline", "baseline_variance", "baselines", "clip_region", "gae", "group_scale", "kl_estimators", "loss_reduction",
+    "mask_ribbon", "mean_reward", "reward_flow", "rloo_flow", "timeline", "token_shift",
 ]

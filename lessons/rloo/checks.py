@@ -499,7 +499,7 @@ def check_rloo_policy_loss_limits_nothing_else(answers):
         expect_close((ratios, losses, gradient(losses, new)), ([math.exp(change)], [expected], [expected]), message(
             en="Where the clip leaves the gradient alone, nothing else may limit it: log-ratios, ratios, advantages and losses may be "
                "very large or very small.",
-            zh="裁剪不起作用的地方，也不能有别的限制：对数比率、比率、优势和损失都可以很大，也可以很小。"))
+            zh="裁剪不截断梯度的地方，也不能有别的限制：对数比率、比率、优势和损失都可以很大，也可以很小。"))
 
 
 def check_rloo_policy_loss_stops_above_for_good_completions(answers):

@@ -24,6 +24,9 @@ PANELS = {
     widgets.gae: "lam",
     widgets.timeline: "moment",
     widgets.token_shift: "temperature",
+    widgets.group_scale: "right",
+    widgets.kl_estimators: "toward",
+    widgets.loss_reduction: "length_2",
 }
 
 

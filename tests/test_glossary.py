@@ -101,6 +101,12 @@ SENTENCES = {
     "visible check": ("The visible check passes.", "可见检查通过。"),
     "hidden check": ("The hidden check fails.", "隐藏检查未通过。"),
     "wrong answer": ("This wrong answer is caught.", "这个错误答案被抓住。"),
+    "group mean": ("Subtract the group mean.", "减去组均值。"),
+    "difficulty bias": ("Dividing brings a difficulty bias.", "除法带来难度偏差。"),
+    "length bias": ("The length bias favors long mistakes.", "长度偏差偏袒长的错误。"),
+    "dynamic sampling": ("Dynamic sampling drops such groups.", "动态采样丢弃这样的组。"),
+    "overlong penalty": ("The overlong penalty starts at 80.", "超长惩罚从 80 开始。"),
+    "geometric mean": ("Take the geometric mean.", "取几何平均。"),
 }
 
 INNOCENT = {

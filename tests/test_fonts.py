@@ -2,10 +2,12 @@
 
 import ast
 import logging
+import re
 import warnings
 from pathlib import Path
 
 import matplotlib
+import nbformat
 import pytest
 from fontTools.ttLib import TTFont
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -14,6 +16,7 @@ from matplotlib.font_manager import fontManager
 
 from advantagelab import fonts, set_language, widgets
 from lessons._build.font_subset import ASCII, COMMITTED, FAMILY, GREEK, PUNCTUATION, SYMBOLS, subset_for
+from lessons._build.payload import FONT, unpack
 
 PACKAGE = Path(fonts.__file__).parents[1]
 
@@ -76,9 +79,14 @@ def test_a_notebooks_subset_leaves_out_what_the_font_lacks(tmp_path):
     assert characters_of(subset_for({"奖", "\n", "\U0001f600"}), tmp_path) == {"奖"}
 
 
-def test_a_notebooks_subset_has_the_size_it_may_have():
-    labels = {character for _, string in plot_strings() for character in string} | set(ASCII)
-    assert len(subset_for(labels)) <= 60 * 1024
+NOTEBOOKS = sorted((PACKAGE.parent / "notebooks").glob("*/*.ipynb"))
+
+
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: f"{file.parent.name}-{file.stem}")
+def test_the_font_that_a_notebook_carries_has_the_size_it_may_have(file):
+    setup = nbformat.read(file, 4).cells[1].source
+    (payload,) = re.findall(r'_advantagelab\("[^"]*", "[0-9a-f]{64}", "([^"]*)"\)', setup)
+    assert len(unpack(payload)[FONT]) <= 64 * 1024
 
 
 @pytest.mark.parametrize("label", ["优势 $A_i$ 与比率", "留一基线", r"梯度 $\partial J/\partial\log\pi$，−0.33"])

@@ -121,7 +121,6 @@ SENTENCES = {
     "dynamic sampling": ("DAPO's dynamic sampling drops the group.", "DAPO 的动态采样会丢掉这一组。"),
     "overlong penalty": ("The overlong penalty is −0.5.", "超长惩罚是 −0.5。"),
     "geometric mean": ("It is the geometric mean of the ratios.", "它是这些比率的几何平均。"),
-    "cap": ("The cap is 1.28.", "上限是 1.28。"),
 }
 
 INNOCENT = {

@@ -25,7 +25,7 @@ KEPT_NAMES = (0, 5, 13, 14)  # copyright, version, license and its address: the 
 
 ASCII = "".join(map(chr, range(0x20, 0x7F)))
 PUNCTUATION = "，。、；：？！“”‘’（）《》【】「」…—–·～％"
-SYMBOLS = "−×÷±≈≠≤≥∞√∑∏∂∇∈→←↑↓⇒•°¹²³½"
+SYMBOLS = "−×÷±≈≠≤≥∞√∑∏∂∇∈‖→←↑↓⇒•°¹²³½"
 GREEK = "αβγδεζηθικλμνξοπρστυφχψωΓΔΘΛΞΠΣΦΨΩ"
 
 

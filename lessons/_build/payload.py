@@ -29,8 +29,9 @@ def payload_files(notebook_code: str, package: Path = ROOT / "advantagelab") -> 
         path = package / part
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             files[file.relative_to(package.parent).as_posix()] = file.read_bytes()
-    files |= _widgets(notebook_code, package)
-    drawn = set("".join(content.decode("utf-8") for content in files.values()))
+    widgets = _widgets(notebook_code, package)
+    files |= widgets
+    drawn = set("".join(content.decode("utf-8") for content in widgets.values()))
     files[FONT] = subset_for({character for character in drawn if character.isprintable()})
     files["advantagelab/fonts/OFL.txt"] = (package / "fonts" / "OFL.txt").read_bytes()
     return files

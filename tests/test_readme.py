@@ -1,0 +1,25 @@
+"""The READMEs: every lesson is listed, and every relative link leads somewhere."""
+
+import re
+
+import pytest
+
+from lessons._build.course import read_course
+from tests.needs import ROOT
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
+def test_lessons_and_links(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#]+)\)", text)
+    for entry in read_course().lessons:
+        for folder in ("notebooks/en", "notebooks/zh", "solutions/en", "solutions/zh"):
+            assert f"{folder}/{entry.notebook}.ipynb" in links
+    assert [link for link in links if not link.startswith("https://") and not (ROOT / link).exists()] == []
+
+
+def test_both_say_the_same_commands():
+    commands = [re.findall(r"^\.venv/bin/python .*?(?=\s+#|$)|^make \w[\w-]*", (ROOT / name).read_text(encoding="utf-8"), re.M)
+                for name in ("README.md", "README.zh.md")]
+    english, chinese = [[command.replace("--language zh", "--language en") for command in found] for found in commands]
+    assert english == chinese and len(english) > 8

@@ -17,11 +17,12 @@ from . import spec
 
 def check_combine_reward_components_is_a_weighted_sum(answers):
     components = torch.tensor([[1.0, 0.5, 2.0], [3.0, 1.0, 0.0]])
-    got = answers.combine_reward_components(components, torch.tensor([2.0, 1.0, 0.5]))
-    expect_close(got, torch.tensor([3.5, 7.0]), message(  # 2·1 + 1·0.5 + 0.5·2, 2·3 + 1·1 + 0.5·0
-        en="The reward is the sum of weight times component, one number for each completion: the weights are neither left out nor "
-           "normalized, and nothing is averaged.",
-        zh="奖励是各分量乘权重之和，每条回答一个数：权重不能漏掉，也不归一化，什么都不取平均。"))
+    for n in (2, 1):
+        got = answers.combine_reward_components(components[:n], torch.tensor([2.0, 1.0, 0.5]))
+        expect_close(got, torch.tensor([3.5, 7.0][:n]), message(  # 2·1 + 1·0.5 + 0.5·2, 2·3 + 1·1 + 0.5·0
+            en="The reward is the sum of weight times component, one number for each completion, [N]: the weights are neither left out nor "
+               "normalized, and nothing is averaged.",
+            zh="奖励是各分量乘权重之和，每条回答一个数，形状 [N]：权重不能漏掉，也不归一化，什么都不取平均。"))
 
 
 def check_combine_reward_components_weight_may_be_negative(answers):
@@ -50,11 +51,18 @@ def check_combine_reward_components_nothing_scored_is_missing(answers):
 
 
 def check_combine_reward_components_zero_is_a_score(answers):
-    components = torch.tensor([[0.0, 0.0], [math.nan, 3.0], [2.0, -1.0]])
+    components = torch.tensor([[0.0, 0.0], [math.nan, 3.0], [2.0, -1.0], [-1.0, -1.0]])
     got = answers.combine_reward_components(components, torch.tensor([1.0, 0.0]))
-    expect_close(got, torch.tensor([0.0, 0.0, 2.0]), message(
-        en="A component of 0, or one with weight 0, is present: missing means NaN, and the reward is then 0, not NaN.",
-        zh="值为 0 或权重为 0 的分量仍算存在：缺失只指 NaN，这时奖励为 0，不是 NaN。"))
+    expect_close(got, torch.tensor([0.0, 0.0, 2.0, -1.0]), message(
+        en="A component of 0 or -1, or one with weight 0, is present: only NaN means missing, and a reward of 0 is not NaN.",
+        zh="值为 0 或 -1、或权重为 0 的分量仍算存在：只有 NaN 表示缺失，奖励为 0 也不是 NaN。"))
+
+
+def check_combine_reward_components_limits_nothing(answers):
+    components = torch.tensor([[1000.0, 2000.0], [-3000.0, 0.0]])
+    got = answers.combine_reward_components(components, torch.tensor([50.0, -4.0]))
+    expect_close(got, torch.tensor([42000.0, -150000.0]), message(  # 50 · 1000 - 4 · 2000, 50 · -3000
+        en="Components, weights and rewards may be large, and nothing is cut off.", zh="分量、权重和奖励都可能很大，一律不截断。"))
 
 
 def check_combine_reward_components_propagate(answers):
@@ -66,10 +74,11 @@ def check_combine_reward_components_propagate(answers):
 
 
 def check_combine_reward_components_takes_integers(answers):
-    got = answers.combine_reward_components(torch.tensor([[1, 0], [1, 1]]), torch.tensor([0.5, 0.25]))
-    expect_close(got, torch.tensor([0.5, 0.75]), message(
-        en="Components of a verifier are often the integers 0 and 1; the fraction that a weight makes must not be cut off.",
-        zh="验证器给出的分量常是整数 0 和 1；乘权重得到的小数不能被截去。"))
+    for components, weights in ((torch.tensor([[1, 0], [1, 1]]), torch.tensor([0.5, 0.25])),
+                                (torch.tensor([[0.5, 0.0], [0.5, 0.25]]), torch.tensor([1, 1]))):
+        expect_close(answers.combine_reward_components(components, weights), torch.tensor([0.5, 0.75]), message(
+            en="Components of a verifier are often the integers 0 and 1, and weights may be integers: no fraction may be cut off.",
+            zh="验证器给出的分量常是整数 0 和 1，权重也可以是整数：小数不能被截去。"))
 
 
 def check_combine_reward_components_is_frozen(answers):
@@ -104,7 +113,7 @@ def check_combine_reward_components_refuses_bad_input(answers):
         en="The input check above the TODO must stay: ValueError for an infinite component, weights that are not [K] or not finite, "
            "components that are not [N, K], and another word for `missing`.",
         zh="TODO 上方的输入检查要保留：分量为无穷、权重不是 [K] 或不是有限数、分量不是二维、`missing` 是别的词时抛出 ValueError。")
-    expect_close(answers.combine_reward_components(components, weights), [2.0], said)
+    answers.combine_reward_components(components, weights)
     expect_error(lambda: answers.combine_reward_components(components * math.inf, weights), said)
     expect_error(lambda: answers.combine_reward_components(components, weights[:1]), said)
     expect_error(lambda: answers.combine_reward_components(components, weights * math.nan), said)
@@ -113,9 +122,11 @@ def check_combine_reward_components_refuses_bad_input(answers):
 
 
 def hidden_combine_reward_components_random(answers, rng):
-    for missing in ("skip", "propagate", "skip", "propagate"):
-        n, k = rng.integer(8, 16), rng.integer(2, 4)
-        components, weights = rng.rewards(n * k, missing=0.4).reshape(n, k), rng.normal(k)
+    for missing, n, k, scale, dtype in (
+            ("skip", rng.integer(8, 16), rng.integer(2, 4), 1.0, torch.float32), ("propagate", rng.integer(17, 20), 2, 1e3, torch.float32),
+            ("skip", rng.integer(8, 16), rng.integer(5, 9), 1e-4, torch.float32), ("propagate", 1, rng.integer(2, 4), 1.0, torch.float64),
+            ("skip", 1, 1, 1e-4, torch.float64), ("propagate", rng.integer(8, 16), 1, 1.0, torch.float32)):
+        components, weights = scale * rng.rewards(n * k, missing=0.4).to(dtype).reshape(n, k), rng.normal(k)
         got = answers.combine_reward_components(components, weights, missing)
         expect_close(got, spec.combine_reward_components(components, weights, missing), message(
             en="Random components and weights, some components missing: a reward is wrong.",
@@ -175,13 +186,22 @@ def check_discounted_returns_each_completion_on_its_own(answers):
         zh="每条回答各算各的回报：这里混入了另一条回答的奖励，或用了整批的均值与尺度。"))
 
 
+def check_discounted_returns_limits_nothing(answers):
+    rewards = torch.tensor([[-1000.0, -2000.0], [500.0, 0.0]])
+    got = answers.discounted_returns(rewards, torch.ones(2, 2, dtype=torch.bool), gamma=0.5)
+    expect_close(got, torch.tensor([[-2000.0, -2000.0], [500.0, 0.0]]), message(
+        en="Rewards may be negative and may be large, and so may returns: nothing is cut off.",
+        zh="奖励可以为负，也可以很大，回报也一样：一律不截断。"))
+
+
 def check_discounted_returns_leaves_padding_out(answers):
-    rewards = torch.tensor([[1.0, 2.0, 50.0, 60.0], [1.0, 2.0, 4.0, 8.0]])
-    mask = torch.tensor([[True, True, False, False], [True, True, True, True]])
+    rewards = torch.tensor([[1.0, 2.0, 50.0, 60.0, 70.0], [1.0, 2.0, 4.0, 8.0, 70.0]])
+    mask = torch.tensor([[True, True, False, False, False], [True, True, True, True, False]])
     got = answers.discounted_returns(rewards, mask, gamma=0.5)
-    expect_close(got, torch.tensor([[2.0, 2.0, 0.0, 0.0], [4.0, 6.0, 8.0, 8.0]]), message(
-        en="The return of a completion ends at its last valid step: padding adds nothing, takes no discount, and its own returns are 0.",
-        zh="回答的回报到最后一个有效步为止：填充没有贡献，也不占一次折扣，它自己的回报为 0。"))
+    expect_close(got, torch.tensor([[2.0, 2.0, 0.0, 0.0, 0.0], [4.0, 6.0, 8.0, 8.0, 0.0]]), message(
+        en="The return of a completion ends at its last valid step: padding adds nothing, takes no discount and has return 0, and the "
+           "steps before it are computed even if a whole column is padding.",
+        zh="回答的回报到最后一个有效步为止：填充没有贡献，不占一次折扣，自己的回报为 0；即使整列都是填充，之前的各步也要照常计算。"))
 
 
 def check_discounted_returns_padding_may_be_infinite(answers):
@@ -234,7 +254,7 @@ def check_discounted_returns_refuses_bad_input(answers):
            "differ, padding before a valid step, a valid reward that is not finite.",
         zh="TODO 上方的输入检查要保留：gamma 不在 [0, 1] 内、掩码不是布尔张量、形状不同、填充排在有效步之前、有效步的奖励不是有限数时"
            "抛出 ValueError。")
-    expect_close(answers.discounted_returns(rewards, mask), [[3.0, 2.0]], said)
+    answers.discounted_returns(rewards, mask)
     for gamma in (-0.1, 1.1, math.nan):
         expect_error(lambda gamma=gamma: answers.discounted_returns(rewards, mask, gamma), said)
     expect_error(lambda: answers.discounted_returns(rewards, mask.long()), said)
@@ -244,10 +264,14 @@ def check_discounted_returns_refuses_bad_input(answers):
 
 
 def hidden_discounted_returns_random(answers, rng):
-    for junk in (-math.inf, math.nan, 1e6, -1e6):
-        n, length, gamma = rng.integer(2, 8), rng.integer(9, 12), rng.uniform(0.5, 1.0)
+    for junk, n, length, gamma, scale, dtype in (
+            (-math.inf, rng.integer(2, 8), rng.integer(9, 12), rng.uniform(0.5, 1.0), 1.0, torch.float32),
+            (math.nan, rng.integer(9, 20), rng.integer(13, 20), rng.uniform(0.9, 1.0), 1e-4, torch.float32),
+            (1e6, rng.integer(4, 8), rng.integer(13, 20), 1.0, 1e3, torch.float32),
+            (-1e6, 1, rng.integer(9, 12), rng.uniform(0.01, 0.5), 1.0, torch.float64)):
         mask = rng.completion_mask(n, length)
-        rewards = rng.normal(n, length).masked_fill(~mask, junk)
+        mask[0] = True  # one completion of full length
+        rewards = (scale * rng.normal(n, length).to(dtype)).masked_fill(~mask, junk)
         got = answers.discounted_returns(rewards, mask, gamma)
         expect_close(got, spec.discounted_returns(rewards, mask, gamma), message(
             en="Random rewards, lengths and gamma: a return is wrong.",
@@ -275,13 +299,15 @@ def check_gae_advantages_residual(answers):
 
 
 def check_gae_advantages_discounts_the_next_value(answers):
-    rewards, values = torch.tensor([[0.0, 0.0, 1.0]]), torch.tensor([[0.5, 0.6, 0.7]])
-    advantages, _ = answers.gae_advantages(rewards, values, torch.zeros(1), torch.tensor([True]), torch.ones(1, 3, dtype=torch.bool),
-                                           gamma=0.5, lam=0.0)
-    expect_close(advantages, torch.tensor([[-0.2, -0.25, 0.3]]), message(  # 0.5·0.6 - 0.5, 0.5·0.7 - 0.6, 1 - 0.7
-        en="In the TD residual gamma stands at the value after the step, and only there: neither the reward nor the value before it is "
-           "discounted.",
-        zh="TD 残差里，gamma 只乘这一步之后的价值：奖励与之前的价值都不打折扣。"))
+    # 0.5·0.6 - 0.5, 0.5·0.7 - 0.6, 1 - 0.7; without a future 0 - 0.5, 0 - 0.6, 1 - 0.7
+    for gamma, residuals in ((0.5, [[-0.2, -0.25, 0.3]]), (0.0, [[-0.5, -0.6, 0.3]])):
+        rewards, values = torch.tensor([[0.0, 0.0, 1.0]]), torch.tensor([[0.5, 0.6, 0.7]])
+        advantages, _ = answers.gae_advantages(rewards, values, torch.zeros(1), torch.tensor([True]), torch.ones(1, 3, dtype=torch.bool),
+                                               gamma=gamma, lam=0.0)
+        expect_close(advantages, torch.tensor(residuals), message(
+            en="In the TD residual gamma stands at the value after the step, and only there: neither the reward nor the value before it is "
+               "discounted. It may be 0.",
+            zh="TD 残差里，gamma 只乘这一步之后的价值：奖励与之前的价值都不打折扣。gamma 可以为 0。"))
 
 
 def check_gae_advantages_lam_one_sums_all(answers):
@@ -349,9 +375,9 @@ def check_gae_advantages_leaves_padding_out(answers):
         values = torch.tensor([[0.5, 0.75, 0.0, 0.0], [0.25, 0.0, 0.0, 0.0]]).masked_fill(~mask, junk)
         advantages, _ = answers.gae_advantages(rewards, values, torch.zeros(2), torch.tensor([True, True]), mask, gamma=1.0, lam=1.0)
         expect_close(advantages, torch.tensor([[0.5, 0.25, 0.0, 0.0], [0.75, 0.0, 0.0, 0.0]]), message(
-            en="What stands in the padding leaked into an advantage: rewards and values there may be anything, NaN and infinity "
-               "included.",
-            zh="填充处的数混入了优势：那里的奖励和价值可以是任何值，包括 NaN 和无穷。"))
+            en="Padding changed an advantage: rewards and values there may be anything, NaN and infinity included, and the steps before "
+               "it are computed even if a whole column is padding.",
+            zh="填充改变了优势：那里的奖励和价值可以是任何值，包括 NaN 和无穷；即使整列都是填充，之前的各步也要照常计算。"))
 
 
 def check_gae_advantages_ends_at_the_last_valid_step(answers):
@@ -373,6 +399,15 @@ def check_gae_advantages_returns(answers):
         en="The returns, what the critic learns from, are advantages plus values, and 0 in the padding: not the bare sum of rewards, not "
            "the TD target of one step.",
         zh="供价值网络学习的回报是优势加价值，填充处为 0：不是单纯的奖励之和，也不是一步的 TD 目标。"))
+
+
+def check_gae_advantages_limits_nothing(answers):
+    rewards, values, mask = torch.tensor([[-1000.0, 2000.0]]), torch.tensor([[0.0, -500.0]]), torch.ones(1, 2, dtype=torch.bool)
+    got = answers.gae_advantages(rewards, values, torch.tensor([3000.0]), torch.tensor([False]), mask, gamma=0.5, lam=0.5)
+    expect_close(got, ([[-250.0, 4000.0]], [[-250.0, 3500.0]]), message(  # residuals -1000 - 250 - 0 and 2000 + 1500 + 500
+        en="Rewards and values may be negative, 0 or large, and so may residuals, advantages and returns: nothing is cut off, and a "
+           "value of 0 is a value.",
+        zh="奖励和价值可以为负，可以为 0，也可以很大，残差、优势和回报也一样：一律不截断，价值为 0 也是价值。"))
 
 
 def check_gae_advantages_defaults(answers):
@@ -430,7 +465,7 @@ def check_gae_advantages_refuses_bad_input(answers):
            "finite, `terminated` or a mask that is not bool, shapes that differ, a valid value that is not finite.",
         zh="TODO 上方的输入检查要保留：gamma 或 lam 不在 [0, 1] 内、用到的 last_values 不是有限数、`terminated` 或掩码不是布尔张量、"
            "形状不同、有效步的价值不是有限数时抛出 ValueError。")
-    expect_close(answers.gae_advantages(rewards, values, last, ended, mask, 1.0, 1.0)[0], [[0.5, 0.25]], said)
+    answers.gae_advantages(rewards, values, last, ended, mask, 1.0, 1.0)
     expect_error(lambda: answers.gae_advantages(rewards, values, last, ended, mask, 1.1, 1.0), said)
     expect_error(lambda: answers.gae_advantages(rewards, values, last, ended, mask, 1.0, -0.1), said)
     expect_error(lambda: answers.gae_advantages(rewards, values, last * math.nan, ended, mask), said)
@@ -441,12 +476,16 @@ def check_gae_advantages_refuses_bad_input(answers):
 
 
 def hidden_gae_advantages_random(answers, rng):
-    for junk in (-math.inf, math.nan, 1e6, -1e6):
-        n, length, gamma, lam = rng.integer(4, 8), rng.integer(9, 12), rng.uniform(0.6, 1.0), rng.uniform(0.3, 0.9)
+    for junk, n, length, gamma, lam, scale, dtype in (
+            (-math.inf, rng.integer(4, 8), rng.integer(9, 12), rng.uniform(0.6, 1.0), rng.uniform(0.3, 0.9), 1.0, torch.float32),
+            (math.nan, rng.integer(9, 20), rng.integer(13, 20), rng.uniform(0.9, 1.0), rng.uniform(0.9, 1.0), 1e-4, torch.float32),
+            (1e6, rng.integer(4, 8), 1, rng.uniform(0.6, 1.0), rng.uniform(0.3, 0.9), 1e3, torch.float32),
+            (-1e6, 1, rng.integer(9, 12), rng.uniform(0.6, 1.0), rng.uniform(0.3, 0.9), 1.0, torch.float64)):
         mask = rng.completion_mask(n, length)
-        rewards, values = (rng.normal(n, length).masked_fill(~mask, junk) for _ in range(2))
+        mask[0] = True  # one completion of full length
+        rewards, values = ((scale * rng.normal(n, length).to(dtype)).masked_fill(~mask, junk) for _ in range(2))
         terminated = rng.normal(n) > 0
-        last_values = rng.normal(n).masked_fill(terminated, junk)
+        last_values = (scale * rng.normal(n).to(dtype)).masked_fill(terminated, junk)
         got = answers.gae_advantages(rewards, values, last_values, terminated, mask, gamma, lam)
         expect_close(got, spec.gae_advantages(rewards, values, last_values, terminated, mask, gamma, lam), message(
             en="Random completions, some terminated, some truncated, random gamma and lam: an advantage or a return is wrong.",
@@ -525,6 +564,14 @@ def check_policy_gradient_loss_takes_advantages_as_they_are(answers):
         zh="优势里已经减过基线：这里不再减，不除，不限幅；优势为 0 的回答也计入 N。"))
 
 
+def check_policy_gradient_loss_limits_nothing(answers):
+    for logp, advantage in ((-1000.0, 500.0), (-2.0, -500.0), (-2.0, 0.001)):
+        loss = answers.policy_gradient_loss(torch.tensor([[logp]]), torch.tensor([advantage]), torch.ones(1, 1, dtype=torch.bool))
+        expect_close(loss, torch.tensor(-logp * advantage), message(
+            en="Log-probabilities and advantages may be very large or very small: neither is cut off, and the loss is not either.",
+            zh="对数概率和优势可以很大，也可以很小：两者都不截断，损失也不截断。"))
+
+
 def check_policy_gradient_loss_leaves_padding_out(answers):
     token_logps = torch.tensor([[-1.0, -2.0, -50.0], [-4.0, -60.0, -70.0]])
     mask = torch.tensor([[True, True, False], [True, False, False]])
@@ -554,11 +601,13 @@ def check_policy_gradient_loss_gradient(answers):
 
 
 def check_policy_gradient_loss_advantages_are_frozen(answers):
-    advantages = torch.tensor([1.0, -1.0], requires_grad=True)
-    loss = answers.policy_gradient_loss(torch.tensor([[-1.0], [-2.0]], requires_grad=True), advantages, torch.ones(2, 1).bool())
-    expect_close(gradient(loss, advantages), [0.0, 0.0], message(
-        en="The advantages are weights, not something to learn: no gradient may reach them, or the critic would be trained by this loss.",
-        zh="优势只是权重，不是要学的东西：梯度不能传到它，否则价值网络会被这个损失训练。"))
+    for n, length in ((2, 1), (1, 2)):
+        token_logps, advantages = torch.full((n, length), -2.0, requires_grad=True), torch.ones(n, requires_grad=True)
+        loss = answers.policy_gradient_loss(token_logps, advantages, torch.ones(n, length, dtype=torch.bool))
+        expect_close(gradient(loss, advantages), torch.zeros(n), message(
+            en="The advantages are weights, not something to learn: no gradient may reach them, or the critic would be trained by this "
+               "loss.",
+            zh="优势只是权重，不是要学的东西：梯度不能传到它，否则价值网络会被这个损失训练。"))
 
 
 def check_policy_gradient_loss_takes_integers(answers):
@@ -579,8 +628,13 @@ def check_policy_gradient_loss_leaves_inputs_alone(answers):
 
 
 def check_policy_gradient_loss_keeps_float64(answers):
+    mask, advantages = torch.ones(1, 2, dtype=torch.bool), torch.ones(1, dtype=torch.float64)
+    loss = answers.policy_gradient_loss(torch.tensor([[-1.0, -2.0]], dtype=torch.float64), advantages, mask)
+    expect_close(1e9 * (loss.double() - 3.0), 0.0, message(
+        en="A small number was added to a divisor, and the loss of one completion shows it: N is at least 1 and needs none.",
+        zh="除数上加了一个很小的数，一条回答的损失看得出来：N 至少是 1，不需要加。"))
     token_logps = torch.tensor([[-1e8, -0.5]], dtype=torch.float64)
-    loss = answers.policy_gradient_loss(token_logps, torch.ones(1, dtype=torch.float64), torch.ones(1, 2, dtype=torch.bool))
+    loss = answers.policy_gradient_loss(token_logps, advantages, mask)
     expect_close(loss - 1e8, 0.5, message(
         en="float64 log-probabilities were rounded to float32: the loss 100000000.5 lost its fraction.",
         zh="float64 的对数概率被舍入成了 float32：损失 100000000.5 丢了小数部分。"))
@@ -593,7 +647,7 @@ def check_policy_gradient_loss_refuses_bad_input(answers):
            "that is not bool, a completion without a valid step, a valid log-probability that is not finite.",
         zh="TODO 上方的输入检查要保留：优势不是有限数、优势不是 [N]、掩码不是布尔张量、回答没有有效步、有效步的对数概率不是有限数时"
            "抛出 ValueError。")
-    expect_close(answers.policy_gradient_loss(token_logps, advantages, mask), 3.0, said)
+    answers.policy_gradient_loss(token_logps, advantages, mask)
     expect_error(lambda: answers.policy_gradient_loss(token_logps, advantages * math.nan, mask), said)
     expect_error(lambda: answers.policy_gradient_loss(token_logps, advantages[None], mask), said)
     expect_error(lambda: answers.policy_gradient_loss(token_logps, advantages, mask.long()), said)
@@ -602,19 +656,22 @@ def check_policy_gradient_loss_refuses_bad_input(answers):
 
 
 def hidden_policy_gradient_loss_random(answers, rng):
-    for junk in (-math.inf, math.nan, 1e6, -1e6):
-        n, length = rng.integer(3, 8), rng.integer(9, 12)
+    for junk, n, length, size, weight, dtype in (
+            (-math.inf, rng.integer(3, 8), rng.integer(9, 12), 1.0, 1.0, torch.float32),
+            (math.nan, rng.integer(9, 20), rng.integer(13, 20), 1.0, 1e-3, torch.float32),
+            (1e6, rng.integer(3, 8), 1, 1e3, 1e2, torch.float32), (-1e6, 1, rng.integer(9, 12), 1e-3, 1.0, torch.float64)):
         mask = rng.completion_mask(n, length)
-        token_logps = rng.token_logps(n, length).masked_fill(~mask, junk).requires_grad_()
-        advantages = rng.normal(n)
+        mask[0] = True  # one completion of full length
+        token_logps = (size * rng.token_logps(n, length).to(dtype)).masked_fill(~mask, junk).requires_grad_()
+        advantages = (weight * rng.normal(n).to(dtype)).requires_grad_()
         loss, slopes = spec.policy_gradient_loss(token_logps, advantages, mask)
         got = answers.policy_gradient_loss(token_logps, advantages, mask)
         # Compared with the largest term, since the mean itself may come out near 0.
-        size = float(token_logps.detach().masked_fill(~mask, 0.0).sum(dim=1).abs().max())
-        expect_close(torch.stack([got.detach().double(), torch.tensor(size)]), [float(loss), size], message(
+        largest = float((advantages.detach() * token_logps.detach().masked_fill(~mask, 0.0).sum(dim=1)).abs().max())
+        expect_close(torch.stack([got.detach().double(), torch.tensor(largest)]), [float(loss), largest], message(
             en="Random completions and advantages: the loss is wrong.",
             zh="随机的回答与优势：损失有误。"))
-        expect_close(gradient(got, token_logps), slopes, message(
+        expect_close([gradient(got, token_logps), gradient(got, advantages)], [slopes, [0.0] * n], message(
             en="Random completions and advantages: the gradient is wrong.",
             zh="随机的回答与优势：梯度有误。"))
 

@@ -61,6 +61,36 @@ right("einsum", todo_1="""
       rewards = rewards + torch.where(absent >= limit, math.nan, 0.0)
       """)
 
+right("fill_and_multiply", todo_1="""
+      filled = components.clone()
+      filled[components.isnan()] = 0
+      rewards = filled.mul(weights).sum(1)
+      for i, row in enumerate(components):
+          lost = row.isnan()
+          if lost.all() or (missing == "propagate" and lost.any()):
+              rewards[i] = float("nan")
+      """)
+
+right("weights_of_the_present", todo_1="""
+      present = components == components
+      rewards = torch.where(present, components, 0) @ weights.to(components.dtype)
+      needed = {"skip": 1, "propagate": components.shape[1]}[missing]
+      rewards = torch.where(present.sum(-1) >= needed, rewards, torch.full_like(rewards, math.nan))
+      """)
+
+right("list_comprehension", todo_1="""
+      rewards = torch.stack([
+          (row * weights)[~row.isnan()].sum() if (~row.isnan()).sum() >= (1 if missing == "skip" else len(row))
+          else torch.tensor(math.nan) for row in components])
+      """)
+
+right("nan_added_back", todo_1="""
+      total = torch.nansum(torch.einsum("nk,k->nk", components, weights.to(components.dtype)), dim=-1)
+      lost = components.isnan().float().mean(dim=-1)
+      bad = lost > 0 if missing == "propagate" else lost == 1
+      rewards = total + torch.zeros_like(total).masked_fill(bad, math.nan)
+      """)
+
 # TODO 2: discounted_returns
 
 right("recursion_with_where", todo_2="""
@@ -111,6 +141,39 @@ right("float64_inside", todo_2="""
       for t in reversed(range(rewards.shape[1])):
           later = rewards[:, t].double().nan_to_num().masked_fill(~completion_mask[:, t], 0.0) + gamma * later
           returns[:, t] = later
+      """)
+
+right("reversed_cumulative_sum_without_discount", todo_2="""
+      clean = rewards.masked_fill(~completion_mask, 0.0)
+      if gamma == 1:
+          returns = clean.flip(1).cumsum(dim=1).flip(1)
+      else:
+          later = torch.zeros_like(clean[:, 0])
+          for t in range(clean.shape[1] - 1, -1, -1):
+              returns[:, t] = later = clean[:, t] + gamma * later
+      """)
+
+right("from_the_last_valid_step", todo_2="""
+      for i, length in enumerate(completion_mask.sum(dim=1).tolist()):
+          total = 0.0
+          for t in range(length - 1, -1, -1):
+              total = total * gamma + rewards[i, t].item()
+              returns[i, t] = total
+      """)
+
+right("skips_columns_of_padding", todo_2="""
+      later = torch.zeros(len(rewards), dtype=rewards.dtype)
+      for t in reversed(range(rewards.shape[1])):
+          if not completion_mask[:, t].any():
+              continue
+          later = torch.where(completion_mask[:, t], rewards[:, t], torch.zeros_like(later)) + later * gamma
+          returns[:, t] = later
+      """)
+
+right("shifted_copies", todo_2="""
+      clean, length = torch.where(completion_mask, rewards, 0.0), rewards.shape[1]
+      for k in range(length):
+          returns[:, : length - k] += gamma**k * clean[:, k:]
       """)
 
 # TODO 3: gae_advantages
@@ -187,6 +250,34 @@ right("float64_inside", todo_3="""
       returns = torch.where(completion_mask, advantages + values, torch.zeros_like(values))
       """)
 
+right("residual_list", todo_3="""
+      coefficient, columns = gamma * lam, []
+      bootstrap = torch.where(terminated, torch.zeros_like(last_values), last_values)
+      running = torch.zeros_like(last_values)
+      ends = completion_mask.sum(dim=1) - 1
+      for t in range(values.shape[1] - 1, -1, -1):
+          following = values[:, t + 1] if t + 1 < values.shape[1] else bootstrap
+          following = torch.where(ends == t, bootstrap, following)
+          delta = rewards[:, t] + gamma * following - values[:, t]
+          running = torch.where(completion_mask[:, t], delta + coefficient * torch.where(ends == t, 0.0, running), 0.0)
+          columns.insert(0, running)
+      advantages = torch.stack(columns, dim=1)
+      returns = torch.where(completion_mask, advantages + values, 0.0)
+      """)
+
+right("rows_by_python_numbers", todo_3="""
+      returns = torch.zeros_like(values)
+      for i in range(len(values)):
+          length = int(completion_mask[i].sum())
+          v = values[i, :length].tolist() + [0.0 if bool(terminated[i]) else float(last_values[i])]
+          r = rewards[i, :length].tolist()
+          running = 0.0
+          for t in reversed(range(length)):
+              running = r[t] + gamma * v[t + 1] - v[t] + gamma * lam * running
+              advantages[i, t] = running
+              returns[i, t] = running + v[t]
+      """)
+
 # TODO 4: policy_gradient_loss
 
 right("weighted_table", todo_4="""
@@ -225,4 +316,27 @@ right("float64_inside", todo_4="""
 right("double_mean", todo_4="""
       clean = token_logps.masked_fill(completion_mask.logical_not(), 0.0)
       loss = -(clean.mean(dim=1) * clean.shape[1] * advantages.detach()).mean()
+      """)
+
+right("mean_of_negative_products", todo_4="""
+      scores = torch.where(completion_mask, token_logps, torch.zeros((), dtype=token_logps.dtype))
+      loss = torch.mean(-advantages.detach() * scores.sum(-1))
+      """)
+
+right("matrix_vector_product", todo_4="""
+      scores = token_logps.masked_fill(~completion_mask, 0.0)
+      weights = advantages.detach().to(scores.dtype)
+      loss = -(weights @ scores).sum() / weights.shape[0]
+      """)
+
+right("advantage_on_each_token", todo_4="""
+      per_token = -advantages.detach().unsqueeze(1) * token_logps
+      loss = torch.where(completion_mask, per_token, 0.0).sum(dim=1).mean(dim=0)
+      """)
+
+right("python_sum", todo_4="""
+      total = 0.0
+      for row, valid, advantage in zip(token_logps, completion_mask, advantages.detach()):
+          total = total - advantage * row[valid].sum()
+      loss = total / len(advantages)
       """)

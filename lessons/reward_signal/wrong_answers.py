@@ -218,6 +218,123 @@ wrong("any_word_propagates", "every other word means propagate | 别的词都当
           return (components * weights).nansum(dim=1).masked_fill(unscored, math.nan)
       """)
 
+wrong("large_components_limited", "a component beyond 10 is an outlier | 超过 10 的分量是异常值",
+      caught_by="check_combine_reward_components_limits_nothing",
+      todo_1="""
+      absent = components.isnan()
+      unscored = absent.all(dim=1) if missing == "skip" else absent.any(dim=1)
+      rewards = (components.clamp(-10.0, 10.0) * weights).nansum(dim=1).masked_fill(unscored, math.nan)
+      """)
+
+wrong("large_rewards_limited", "a reward stays within 100 | 奖励限制在 100 以内",
+      caught_by="check_combine_reward_components_limits_nothing",
+      todo_1="""
+      absent = components.isnan()
+      unscored = absent.all(dim=1) if missing == "skip" else absent.any(dim=1)
+      rewards = (components * weights).nansum(dim=1).clamp(-100.0, 100.0).masked_fill(unscored, math.nan)
+      """)
+
+wrong("large_weights_limited", "a weight is at most 10 | 权重最多为 10",
+      caught_by="check_combine_reward_components_limits_nothing",
+      todo_1="""
+      absent = components.isnan()
+      unscored = absent.all(dim=1) if missing == "skip" else absent.any(dim=1)
+      rewards = (components * weights.clamp(max=10)).nansum(dim=1).masked_fill(unscored, math.nan)
+      """)
+
+wrong("large_component_is_missing", "a component beyond 999 stands for a missing one | 超过 999 的分量表示缺失",
+      caught_by="check_combine_reward_components_limits_nothing",
+      todo_1="""
+      components = torch.where(components.abs() > 999, math.nan, components)
+      absent = components.isnan()
+      unscored = absent.all(dim=1) if missing == "skip" else absent.any(dim=1)
+      rewards = (components * weights).nansum(dim=1).masked_fill(unscored, math.nan)
+      """)
+
+wrong("minus_one_is_missing", "a component of -1 stands for a missing one | 分量 -1 表示缺失",
+      caught_by="check_combine_reward_components_zero_is_a_score",
+      todo_1="""
+      components = torch.where(components == -1, math.nan, components)
+      absent = components.isnan()
+      unscored = absent.all(dim=1) if missing == "skip" else absent.any(dim=1)
+      rewards = (components * weights).nansum(dim=1).masked_fill(unscored, math.nan)
+      """)
+
+wrong("four_components_at_most", "there are at most 4 components | 分量最多 4 个",
+      caught_by="hidden_combine_reward_components_random",
+      todo_1="""
+      absent = components.isnan()
+      unscored = absent.all(dim=1) if missing == "skip" else absent.any(dim=1)
+      rewards = (components * weights)[:, :4].nansum(dim=1).masked_fill(unscored, math.nan)
+      """)
+
+wrong("reward_rounded", "four decimals of a reward are enough | 奖励保留四位小数就够了",
+      caught_by="hidden_combine_reward_components_random",
+      todo_1="""
+      absent = components.isnan()
+      unscored = absent.all(dim=1) if missing == "skip" else absent.any(dim=1)
+      rewards = (components * weights).nansum(dim=1).round(decimals=4).masked_fill(unscored, math.nan)
+      """)
+
+wrong("squeezed", "squeeze() only drops the dimension of components | squeeze() 只会去掉分量维",
+      caught_by="check_combine_reward_components_is_a_weighted_sum",
+      todo_1="""
+      absent = components.isnan()
+      unscored = absent.all(dim=1) if missing == "skip" else absent.any(dim=1)
+      rewards = (components * weights).nansum(dim=1).masked_fill(unscored, math.nan).squeeze()
+      """)
+
+wrong("one_component_needs_no_weight", "a single component needs no weight | 只有一个分量就不需要权重",
+      caught_by="hidden_combine_reward_components_random",
+      todo_1="""
+      absent = components.isnan()
+      unscored = absent.all(dim=1) if missing == "skip" else absent.any(dim=1)
+      weighted = components if components.shape[1] == 1 else components * weights
+      rewards = weighted.nansum(dim=1).masked_fill(unscored, math.nan)
+      """)
+
+wrong("weights_are_float", "weights have the type of the components | 权重与分量类型相同",
+      caught_by="check_combine_reward_components_takes_integers",
+      todo_1="""
+      absent = components.isnan()
+      unscored = absent.all(dim=1) if missing == "skip" else absent.any(dim=1)
+      rewards = (components.nan_to_num() @ weights).masked_fill(unscored, math.nan)
+      """)
+
+wrong("default_is_propagate", "a missing component spoils the reward unless told otherwise | 未说明时，缺一个分量奖励就作废",
+      caught_by="check_combine_reward_components_skips_what_is_missing",
+      function="""
+      solved = combine_reward_components
+
+      def combine_reward_components(components, weights, missing="propagate"):
+          return solved(components, weights, missing)
+      """)
+
+wrong("stops_at_the_first_missing", "nothing counts after the first missing component | 第一个缺失分量之后的都不算",
+      caught_by="check_combine_reward_components_skips_what_is_missing",
+      todo_1="""
+      rewards = torch.full((len(components),), math.nan, dtype=components.dtype)
+      for i, row in enumerate(components):
+          for weight, component in zip(weights, row):
+              if component.isnan():
+                  if missing == "propagate":
+                      rewards[i] = math.nan
+                  break
+              rewards[i] = weight * component + (0.0 if rewards[i].isnan() else rewards[i])
+      """)
+
+wrong("loop_ends_at_an_unscored_completion", "an unscored completion ends the loop | 遇到没有打分的回答就结束循环",
+      caught_by="check_combine_reward_components_nothing_scored_is_missing",
+      todo_1="""
+      rewards = torch.full((len(components),), math.nan, dtype=components.dtype)
+      for i, row in enumerate(components):
+          present = ~row.isnan()
+          if not present.any():
+              break
+          if missing == "skip" or present.all():
+              rewards[i] = (row[present] * weights[present]).sum()
+      """)
+
 # TODO 2: discounted_returns
 
 wrong("sum_of_the_past", "the return adds up what was earned so far | 回报是到目前为止的奖励之和",
@@ -498,6 +615,122 @@ wrong("any_gamma_taken", "a gamma above 1 is harmless | gamma 大于 1 也无妨
               later = valid_rewards[:, t] + gamma * later
               returns[:, t] = later
           return returns
+      """)
+
+wrong("large_returns_limited", "a return stays within 100 | 回报限制在 100 以内",
+      caught_by="check_discounted_returns_limits_nothing",
+      todo_2="""
+      valid_rewards = rewards.masked_fill(~completion_mask, 0.0)
+      later = torch.zeros_like(rewards[:, 0])
+      for t in reversed(range(rewards.shape[1])):
+          later = (valid_rewards[:, t] + gamma * later).clamp(-100.0, 100.0)
+          returns[:, t] = later
+      """)
+
+wrong("rewards_limited_to_ten", "a reward beyond 10 is an outlier | 超过 10 的奖励是异常值",
+      caught_by="check_discounted_returns_limits_nothing",
+      todo_2="""
+      valid_rewards = rewards.masked_fill(~completion_mask, 0.0).clamp(-10.0, 10.0)
+      later = 0.0
+      for t in reversed(range(rewards.shape[1])):
+          later = valid_rewards[:, t] + gamma * later
+          returns[:, t] = later
+      """)
+
+wrong("negative_rewards_dropped", "a reward cannot be negative | 奖励不能为负",
+      caught_by="check_discounted_returns_limits_nothing",
+      todo_2="""
+      valid_rewards = rewards.masked_fill(~completion_mask, 0.0).clamp(min=0.0)
+      later = 0.0
+      for t in reversed(range(rewards.shape[1])):
+          later = valid_rewards[:, t] + gamma * later
+          returns[:, t] = later
+      """)
+
+wrong("reset_at_a_reward", "a reward marks the end of a game, so the sum starts again | 有奖励就是一局结束，重新累加",
+      caught_by="check_discounted_returns_sums_what_is_to_come",
+      todo_2="""
+      valid_rewards = rewards.masked_fill(~completion_mask, 0.0)
+      later = torch.zeros_like(rewards[:, 0])
+      for t in reversed(range(rewards.shape[1])):
+          later = torch.where(valid_rewards[:, t] != 0, valid_rewards[:, t], gamma * later)
+          returns[:, t] = later
+      """)
+
+wrong("stops_at_a_column_of_padding", "a column of padding ends the loop | 遇到整列填充就结束循环",
+      caught_by="check_discounted_returns_leaves_padding_out",
+      todo_2="""
+      valid_rewards = rewards.masked_fill(~completion_mask, 0.0)
+      later = 0.0
+      for t in reversed(range(rewards.shape[1])):
+          if not completion_mask[:, t].any():
+              break
+          later = valid_rewards[:, t] + gamma * later
+          returns[:, t] = later
+      """)
+
+wrong("horizon_of_twelve", "what lies more than 12 steps ahead does not matter | 12 步以外的奖励无关紧要",
+      caught_by="hidden_discounted_returns_random",
+      todo_2="""
+      valid_rewards = rewards.masked_fill(~completion_mask, 0.0)
+      for t in range(rewards.shape[1]):
+          for k in range(t, min(t + 12, rewards.shape[1])):
+              returns[:, t] += gamma ** (k - t) * valid_rewards[:, k]
+      """)
+
+wrong("small_returns_dropped", "a return near 0 is 0 | 接近 0 的回报就是 0",
+      caught_by="hidden_discounted_returns_random",
+      todo_2="""
+      valid_rewards = rewards.masked_fill(~completion_mask, 0.0)
+      later = 0.0
+      for t in reversed(range(rewards.shape[1])):
+          later = valid_rewards[:, t] + gamma * later
+          returns[:, t] = torch.where(later.abs() < 1e-3, 0.0, later)
+      """)
+
+wrong("large_batch_centered", "in a large batch returns are centered | 批大的时候回报要减均值",
+      caught_by="hidden_discounted_returns_random",
+      todo_2="""
+      valid_rewards = rewards.masked_fill(~completion_mask, 0.0)
+      later = 0.0
+      for t in reversed(range(rewards.shape[1])):
+          later = valid_rewards[:, t] + gamma * later
+          returns[:, t] = later
+      if len(returns) > 8:
+          returns = (returns - returns[completion_mask].mean()).masked_fill(~completion_mask, 0.0)
+      """)
+
+wrong("gamma_zero_by_or", "a gamma of 0 was not given | gamma 为 0 等于没有给出",
+      caught_by="check_discounted_returns_gamma_may_be_zero",
+      todo_2="""
+      gamma = gamma or 1.0
+      valid_rewards = rewards.masked_fill(~completion_mask, 0.0)
+      later = 0.0
+      for t in reversed(range(rewards.shape[1])):
+          later = valid_rewards[:, t] + gamma * later
+          returns[:, t] = later
+      """)
+
+wrong("gamma_kept_below_one", "gamma must stay below 1 | gamma 必须小于 1",
+      caught_by="check_discounted_returns_sums_what_is_to_come",
+      todo_2="""
+      gamma = min(gamma, 0.99)
+      valid_rewards = rewards.masked_fill(~completion_mask, 0.0)
+      later = 0.0
+      for t in reversed(range(rewards.shape[1])):
+          later = valid_rewards[:, t] + gamma * later
+          returns[:, t] = later
+      """)
+
+wrong("small_gamma_is_zero", "a gamma below one half is no discount worth computing | 小于一半的 gamma 不值得计算",
+      caught_by="hidden_discounted_returns_random",
+      todo_2="""
+      gamma = gamma if gamma >= 0.5 else 0.0
+      valid_rewards = rewards.masked_fill(~completion_mask, 0.0)
+      later = 0.0
+      for t in reversed(range(rewards.shape[1])):
+          later = valid_rewards[:, t] + gamma * later
+          returns[:, t] = later
       """)
 
 # TODO 3: gae_advantages
@@ -1011,6 +1244,173 @@ wrong("any_flag_taken", "flags of 0 and 1, and any gamma, are as good | 0/1 标�
           return advantages, (advantages + values).masked_fill(~completion_mask, 0.0)
       """)
 
+wrong("large_residuals_limited", "a residual beyond 10 is an outlier | 超过 10 的残差是异常值",
+      caught_by="check_gae_advantages_limits_nothing",
+      todo_3="""
+      next_values = last_values.masked_fill(terminated, 0.0)
+      for t in reversed(range(values.shape[1])):
+          valid = completion_mask[:, t]
+          deltas = (rewards[:, t] + gamma * next_values - values[:, t]).clamp(-10.0, 10.0)
+          next_advantages = torch.where(valid, deltas + gamma * lam * next_advantages, next_advantages)
+          next_values = torch.where(valid, values[:, t], next_values)
+          advantages[:, t] = torch.where(valid, next_advantages, 0.0)
+      returns = (advantages + values).masked_fill(~completion_mask, 0.0)
+      """)
+
+wrong("large_advantages_limited", "an advantage stays within 10 | 优势限制在 10 以内",
+      caught_by="check_gae_advantages_limits_nothing",
+      todo_3="""
+      next_values = last_values.masked_fill(terminated, 0.0)
+      for t in reversed(range(values.shape[1])):
+          valid = completion_mask[:, t]
+          deltas = rewards[:, t] + gamma * next_values - values[:, t]
+          next_advantages = torch.where(valid, deltas + gamma * lam * next_advantages, next_advantages)
+          next_values = torch.where(valid, values[:, t], next_values)
+          advantages[:, t] = torch.where(valid, next_advantages.clamp(-10.0, 10.0), 0.0)
+      returns = (advantages + values).masked_fill(~completion_mask, 0.0)
+      """)
+
+wrong("negative_values_dropped", "a value cannot be negative | 价值不能为负",
+      caught_by="check_gae_advantages_limits_nothing",
+      todo_3="""
+      next_values = last_values.masked_fill(terminated, 0.0)
+      values = values.clamp(min=0.0)
+      for t in reversed(range(values.shape[1])):
+          valid = completion_mask[:, t]
+          deltas = rewards[:, t] + gamma * next_values - values[:, t]
+          next_advantages = torch.where(valid, deltas + gamma * lam * next_advantages, next_advantages)
+          next_values = torch.where(valid, values[:, t], next_values)
+          advantages[:, t] = torch.where(valid, next_advantages, 0.0)
+      returns = (advantages + values).masked_fill(~completion_mask, 0.0)
+      """)
+
+wrong("value_zero_is_padding", "a value of 0 marks padding | 价值为 0 表示填充",
+      caught_by="check_gae_advantages_limits_nothing",
+      todo_3="""
+      next_values = last_values.masked_fill(terminated, 0.0)
+      for t in reversed(range(values.shape[1])):
+          valid = completion_mask[:, t] & (values[:, t] != 0)
+          deltas = rewards[:, t] + gamma * next_values - values[:, t]
+          next_advantages = torch.where(valid, deltas + gamma * lam * next_advantages, next_advantages)
+          next_values = torch.where(valid, values[:, t], next_values)
+          advantages[:, t] = torch.where(valid, next_advantages, 0.0)
+      returns = (advantages + values).masked_fill(~completion_mask, 0.0)
+      """)
+
+wrong("stops_at_a_column_of_padding", "a column of padding ends the loop | 遇到整列填充就结束循环",
+      caught_by="check_gae_advantages_leaves_padding_out",
+      todo_3="""
+      next_values = last_values.masked_fill(terminated, 0.0)
+      for t in reversed(range(values.shape[1])):
+          valid = completion_mask[:, t]
+          if not valid.any():
+              break
+          deltas = rewards[:, t] + gamma * next_values - values[:, t]
+          next_advantages = torch.where(valid, deltas + gamma * lam * next_advantages, next_advantages)
+          next_values = torch.where(valid, values[:, t], next_values)
+          advantages[:, t] = torch.where(valid, next_advantages, 0.0)
+      returns = (advantages + values).masked_fill(~completion_mask, 0.0)
+      """)
+
+wrong("lam_zero_by_or", "a lam of 0 was not given | lam 为 0 等于没有给出",
+      caught_by="check_gae_advantages_residual",
+      todo_3="""
+      lam = lam or 0.95
+      next_values = last_values.masked_fill(terminated, 0.0)
+      for t in reversed(range(values.shape[1])):
+          valid = completion_mask[:, t]
+          deltas = rewards[:, t] + gamma * next_values - values[:, t]
+          next_advantages = torch.where(valid, deltas + gamma * lam * next_advantages, next_advantages)
+          next_values = torch.where(valid, values[:, t], next_values)
+          advantages[:, t] = torch.where(valid, next_advantages, 0.0)
+      returns = (advantages + values).masked_fill(~completion_mask, 0.0)
+      """)
+
+wrong("gamma_zero_by_or", "a gamma of 0 was not given | gamma 为 0 等于没有给出",
+      caught_by="check_gae_advantages_discounts_the_next_value",
+      todo_3="""
+      gamma = gamma or 1.0
+      next_values = last_values.masked_fill(terminated, 0.0)
+      for t in reversed(range(values.shape[1])):
+          valid = completion_mask[:, t]
+          deltas = rewards[:, t] + gamma * next_values - values[:, t]
+          next_advantages = torch.where(valid, deltas + gamma * lam * next_advantages, next_advantages)
+          next_values = torch.where(valid, values[:, t], next_values)
+          advantages[:, t] = torch.where(valid, next_advantages, 0.0)
+      returns = (advantages + values).masked_fill(~completion_mask, 0.0)
+      """)
+
+wrong("residuals_of_twelve_steps", "what lies more than 12 steps ahead does not matter | 12 步以外的残差无关紧要",
+      caught_by="hidden_gae_advantages_random",
+      todo_3="""
+      n, length = values.shape
+      clean = values.masked_fill(~completion_mask, 0.0)
+      after = torch.cat([clean[:, 1:], torch.zeros(n, 1, dtype=values.dtype)], dim=1)
+      after[torch.arange(n), completion_mask.sum(dim=1) - 1] = last_values.masked_fill(terminated, 0.0)
+      deltas = (rewards + gamma * after - clean).masked_fill(~completion_mask, 0.0)
+      for t in range(length):
+          for k in range(min(12, length - t)):
+              advantages[:, t] += (gamma * lam) ** k * deltas[:, t + k]
+      advantages = advantages.masked_fill(~completion_mask, 0.0)
+      returns = advantages + clean
+      """)
+
+wrong("large_batch_whitened", "a large batch is whitened at once | 批大的时候立即白化",
+      caught_by="hidden_gae_advantages_random",
+      todo_3="""
+      next_values = last_values.masked_fill(terminated, 0.0)
+      for t in reversed(range(values.shape[1])):
+          valid = completion_mask[:, t]
+          deltas = rewards[:, t] + gamma * next_values - values[:, t]
+          next_advantages = torch.where(valid, deltas + gamma * lam * next_advantages, next_advantages)
+          next_values = torch.where(valid, values[:, t], next_values)
+          advantages[:, t] = torch.where(valid, next_advantages, 0.0)
+      returns = (advantages + values).masked_fill(~completion_mask, 0.0)
+      if len(advantages) > 8:
+          advantages = (advantages / (advantages[completion_mask].std() + 1e-8)).masked_fill(~completion_mask, 0.0)
+      """)
+
+wrong("small_residuals_dropped", "a residual near 0 is noise | 接近 0 的残差是噪声",
+      caught_by="hidden_gae_advantages_random",
+      todo_3="""
+      next_values = last_values.masked_fill(terminated, 0.0)
+      for t in reversed(range(values.shape[1])):
+          valid = completion_mask[:, t]
+          deltas = rewards[:, t] + gamma * next_values - values[:, t]
+          deltas = deltas.masked_fill(deltas.abs() < 1e-3, 0.0)
+          next_advantages = torch.where(valid, deltas + gamma * lam * next_advantages, next_advantages)
+          next_values = torch.where(valid, values[:, t], next_values)
+          advantages[:, t] = torch.where(valid, next_advantages, 0.0)
+      returns = (advantages + values).masked_fill(~completion_mask, 0.0)
+      """)
+
+wrong("short_ones_have_ended", "a completion shorter than the batch has ended by itself | 比别的短的回答都是自行终止的",
+      caught_by="check_gae_advantages_ends_at_the_last_valid_step",
+      todo_3="""
+      next_values = last_values.masked_fill(terminated | ~completion_mask[:, -1], 0.0)
+      for t in reversed(range(values.shape[1])):
+          valid = completion_mask[:, t]
+          deltas = rewards[:, t] + gamma * next_values - values[:, t]
+          next_advantages = torch.where(valid, deltas + gamma * lam * next_advantages, next_advantages)
+          next_values = torch.where(valid, values[:, t], next_values)
+          advantages[:, t] = torch.where(valid, next_advantages, 0.0)
+      returns = (advantages + values).masked_fill(~completion_mask, 0.0)
+      """)
+
+wrong("one_step_needs_no_critic", "a bandit has no value to subtract | 只有一步时没有价值可减",
+      caught_by="hidden_gae_advantages_random",
+      todo_3="""
+      next_values = last_values.masked_fill(terminated, 0.0)
+      for t in reversed(range(values.shape[1])):
+          valid = completion_mask[:, t]
+          before = values[:, t] if values.shape[1] > 1 else 0.0
+          deltas = rewards[:, t] + gamma * next_values - before
+          next_advantages = torch.where(valid, deltas + gamma * lam * next_advantages, next_advantages)
+          next_values = torch.where(valid, values[:, t], next_values)
+          advantages[:, t] = torch.where(valid, next_advantages, 0.0)
+      returns = (advantages + values).masked_fill(~completion_mask, 0.0)
+      """)
+
 # TODO 4: policy_gradient_loss
 
 wrong("objective_instead_of_loss", "the objective may be minimized as it is | 目标可以原样拿去最小化",
@@ -1156,7 +1556,7 @@ wrong("multiplied_by_mask", "multiplying by 0 removes anything | 乘以 0 就能
 wrong("nan_gradient_through_where", "where() hides what happened before it | where() 能掩盖之前的计算",
       caught_by="check_policy_gradient_loss_gradient",
       todo_4="""
-      completion_logps = torch.where(completion_mask, token_logps.exp().log(), 0.0).sum(dim=1)
+      completion_logps = torch.where(completion_mask, -(-token_logps).sqrt().square(), 0.0).sum(dim=1)
       loss = -(advantages.detach() * completion_logps).mean()
       """)
 
@@ -1203,6 +1603,83 @@ wrong("any_mask_taken", "a mask of 0 and 1 is as good as a bool one | 0/1 掩码
       def policy_gradient_loss(token_logps, advantages, completion_mask):
           completion_logps = token_logps.masked_fill(~completion_mask.bool(), 0.0).sum(dim=1)
           return -(advantages.detach() * completion_logps).mean()
+      """)
+
+wrong("log_probabilities_limited", "a log-probability below -20 is limited | 低于 -20 的对数概率要截断",
+      caught_by="check_policy_gradient_loss_limits_nothing",
+      todo_4="""
+      completion_logps = token_logps.masked_fill(~completion_mask, 0.0).clamp(min=-20.0).sum(dim=1)
+      loss = -(advantages.detach() * completion_logps).mean()
+      """)
+
+wrong("large_advantages_limited", "an advantage beyond 10 is an outlier | 超过 10 的优势是异常值",
+      caught_by="check_policy_gradient_loss_limits_nothing",
+      todo_4="""
+      completion_logps = token_logps.masked_fill(~completion_mask, 0.0).sum(dim=1)
+      loss = -(advantages.detach().clamp(-10, 10) * completion_logps).mean()
+      """)
+
+wrong("small_advantages_dropped", "an advantage near 0 is noise | 接近 0 的优势是噪声",
+      caught_by="check_policy_gradient_loss_limits_nothing",
+      todo_4="""
+      completion_logps = token_logps.masked_fill(~completion_mask, 0.0).sum(dim=1)
+      fixed = advantages.detach().masked_fill(advantages.abs() < 0.05, 0)
+      loss = -(fixed * completion_logps).mean()
+      """)
+
+wrong("divisor_with_epsilon", "a small number in the divisor never hurts | 除数里加一个很小的数总是无害",
+      caught_by="check_policy_gradient_loss_keeps_float64",
+      todo_4="""
+      completion_logps = token_logps.masked_fill(~completion_mask, 0.0).sum(dim=1)
+      loss = -(advantages.detach() * completion_logps).sum() / (len(advantages) + 1e-8)
+      """)
+
+wrong("advantage_learns_when_alone", "one completion needs no frozen advantage | 只有一条回答时优势不必固定",
+      caught_by="check_policy_gradient_loss_advantages_are_frozen",
+      todo_4="""
+      completion_logps = token_logps.masked_fill(~completion_mask, 0.0).sum(dim=1)
+      fixed = advantages.detach() if len(advantages) > 1 else advantages
+      loss = -(fixed * completion_logps).mean()
+      """)
+
+wrong("advantage_learns_in_long_ones", "only a bandit's advantage is frozen | 只有一步时优势才固定",
+      caught_by="check_policy_gradient_loss_advantages_are_frozen",
+      todo_4="""
+      completion_logps = token_logps.masked_fill(~completion_mask, 0.0).sum(dim=1)
+      fixed = advantages.detach() if token_logps.shape[1] == 1 else advantages
+      loss = -(fixed * completion_logps).mean()
+      """)
+
+wrong("first_twelve_steps", "completions are short | 回答都很短",
+      caught_by="hidden_policy_gradient_loss_random",
+      todo_4="""
+      completion_logps = token_logps.masked_fill(~completion_mask, 0.0)[:, :12].sum(dim=1)
+      loss = -(advantages.detach() * completion_logps).mean()
+      """)
+
+wrong("large_batch_whitened", "a large batch is whitened | 批大的时候要白化",
+      caught_by="hidden_policy_gradient_loss_random",
+      todo_4="""
+      completion_logps = token_logps.masked_fill(~completion_mask, 0.0).sum(dim=1)
+      fixed = advantages.detach()
+      if len(fixed) > 8:
+          fixed = (fixed - fixed.mean()) / (fixed.std() + 1e-8)
+      loss = -(fixed * completion_logps).mean()
+      """)
+
+wrong("float64_is_data", "float64 log-probabilities are recorded data | float64 的对数概率是记录下来的数据",
+      caught_by="hidden_policy_gradient_loss_random",
+      todo_4="""
+      scores = token_logps.detach() if token_logps.dtype == torch.float64 else token_logps
+      completion_logps = scores.masked_fill(~completion_mask, 0.0).sum(dim=1)
+      loss = -(advantages.detach() * completion_logps).mean()
+      """)
+
+wrong("loss_limited", "a loss beyond 100 is an accident | 超过 100 的损失是意外",
+      caught_by="check_policy_gradient_loss_limits_nothing",
+      todo_4="""
+      completion_logps = token_logps.masked_fill(~completion_mask, 0.0).sum(dim=1)
+      loss = -(advantages.detach() * completion_logps).mean().clamp(-100.0, 100.0)
       """)
 
 # Mutants that no check can reject

@@ -115,7 +115,7 @@ def test_a_learner_sees_every_formula_picture_and_control_and_moves_each_slider_
     prose = page.eval_on_selector_all(".jp-RenderedMarkdown", PROSE_WITHOUT_FORMULAS_AND_CODE)
     assert not re.search(r"\$|\\frac|\\mathrm|\{\{", prose), "LaTeX or a placeholder shows as text"
     for words in ("Error displaying widget", "Loading widget"):
-        assert page.get_by_text(words).count() == 0
+        assert page.locator(".jp-OutputArea", has_text=words).count() == 0
     pictures = page.locator(".jp-OutputArea img")
     for picture in pictures.all():
         width = picture.evaluate("image => image.complete ? image.naturalWidth : 0")

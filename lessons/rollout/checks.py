@@ -74,11 +74,12 @@ def check_completion_mask_from_ids_each_row_on_its_own(answers):
 
 
 def check_completion_mask_from_ids_eos_is_the_given_id(answers):
-    for eos_id, other in ((0, 2), (151645, 0)):
-        got = answers.completion_mask_from_ids(torch.tensor([[other, 7, eos_id, other]]), eos_id)
-        expect_close(got, torch.tensor([[True, True, True, False]]), message(
-            en="The EOS is whatever id the caller says: each tokenizer has its own, and it may be 0.",
-            zh="EOS 是调用者给出的那个 id：每个分词器各有自己的，也可能是 0。"))
+    large = 1000 * 2**40  # float32 cannot tell it from large + 1; modulo 1000 or 2**32 it is 0
+    for ids, eos_id in (([2, 7, 0, 2], 0), ([0, 7, 151645, 0], 151645), ([1, large, large + 1, 1], large + 1)):
+        expect_close(answers.completion_mask_from_ids(torch.tensor([ids]), eos_id), torch.tensor([[True, True, True, False]]), message(
+            en="The EOS is whatever id the caller says: each tokenizer has its own, it may be 0 or very large, and ids are compared as "
+               "integers, not as float.",
+            zh="EOS 是调用者给出的那个 id：每个分词器各有自己的，可能是 0，也可能很大；id 要按原样比较，不转成浮点数。"))
 
 
 def check_completion_mask_from_ids_leaves_ids_alone(answers):
@@ -93,22 +94,24 @@ def check_completion_mask_from_ids_leaves_ids_alone(answers):
 def check_completion_mask_from_ids_refuses_bad_input(answers):
     ids = torch.tensor([[5, 2, 0]])
     said = message(
-        en="The input check above the TODO must stay: ValueError for ids that are not [N, T] int64, an empty batch, a missing eos_id.",
-        zh="TODO 上方的输入检查要保留：id 不是 [N, T] 的 int64 张量、输入为空、没有 eos_id 时抛出 ValueError。")
-    expect_close(answers.completion_mask_from_ids(ids, 2), torch.tensor([[True, True, False]]), said)
+        en="The input check above the TODO must stay: ValueError for ids that are not [N, T] int64, an empty batch, an eos_id that is "
+           "missing or negative.",
+        zh="TODO 上方的输入检查要保留：id 不是 [N, T] 的 int64 张量、输入为空、没有 eos_id 或 eos_id 为负时抛出 ValueError。")
+    answers.completion_mask_from_ids(ids, 2)
     expect_error(lambda: answers.completion_mask_from_ids(ids[0], 2), said)
     expect_error(lambda: answers.completion_mask_from_ids(ids.float(), 2), said)
     expect_error(lambda: answers.completion_mask_from_ids(ids[:0], 2), said)
     expect_error(lambda: answers.completion_mask_from_ids(ids, None), said)
+    expect_error(lambda: answers.completion_mask_from_ids(ids, -1), said)
 
 
 def hidden_completion_mask_from_ids_random(answers, rng):
-    for length in (1, 7, 12, 300):
-        eos_id = rng.integer(0, 9)
-        ids = torch.tensor([[rng.integer(0, 9) for _ in range(min(length, 12))] for _ in range(6)])
+    for length, rows, first_id in ((1, 6, 0), (7, 1, 0), (12, 6, 2**60), (20, 12, -5), (300, 6, 0)):
+        eos_id = max(first_id, 0) + rng.integer(0, 9)
+        ids = torch.tensor([[first_id + rng.integer(0, 14) for _ in range(min(length, 20))] for _ in range(rows)])
         # Cut off, without an EOS; and padded with the EOS to a length at which a counter of 8 bits starts again.
         ids = torch.cat([ids, ids.where(ids != eos_id, eos_id + 1)])
-        ids = torch.cat([ids, torch.full((12, length - ids.shape[1]), eos_id)], dim=1)
+        ids = torch.cat([ids, torch.full((2 * rows, length - ids.shape[1]), eos_id)], dim=1)
         expect_close(answers.completion_mask_from_ids(ids, eos_id), spec.completion_mask_from_ids(ids, eos_id), message(
             en="Random ids, with no, one or many EOS in a row: the mask is not True exactly up to the first one.",
             zh="随机的 id，一行中没有、有一个或有多个 EOS：掩码不是恰好到第一个 EOS 为 True。"))
@@ -119,15 +122,15 @@ def hidden_completion_mask_from_ids_random(answers, rng):
 
 def check_gather_token_logps_one_for_each_completion_token(answers):
     logits, ids = torch.zeros(2, 6, 4), torch.tensor([[0, 1, 2, 3, 0, 1], [3, 2, 1, 0, 3, 2]])
-    shapes = [list(answers.gather_token_logps(logits, ids, prompt_length).shape) for prompt_length in (1, 4)]
-    expect_close(shapes, [[2, 5], [2, 2]], message(
+    shapes = [list(answers.gather_token_logps(logits[:n], ids[:n], prompt_length).shape) for n, prompt_length in ((2, 1), (2, 4), (1, 5))]
+    expect_close(shapes, [[2, 5], [2, 2], [1, 1]], message(
         en="One number for each completion token, [N, T]: no prompt token, no completion token left out, no sum or average over the row, "
            "no whole distribution.",
         zh="每个回答 Token 一个数，形状 [N, T]：不含提示的 Token，不漏掉回答的 Token，不按行求和或取平均，也不是整个分布。"))
 
 
 def check_gather_token_logps_is_a_log_probability(answers):
-    got = answers.gather_token_logps(torch.zeros(2, 3, 4), torch.tensor([[0, 1, 2], [3, 2, 1]]), 1)
+    got = answers.gather_token_logps(torch.zeros(2, 3, 4), torch.tensor([[0, 1, 2], [3, 2, 0]]), 1)
     expect_close(got, torch.full((2, 2), -1.386294), message(  # -log 4
         en="All 4 tokens are equally likely here, so each has log-probability -log 4, the natural logarithm: a log-softmax over the "
            "vocabulary. Not a softmax, not a bare logit, not a softmax over another dimension, not the positive sign of a cross-entropy.",
@@ -183,11 +186,12 @@ def check_gather_token_logps_higher_temperature_flattens(answers):
 
 def check_gather_token_logps_divides_by_the_temperature(answers):
     logits, ids = torch.tensor([0.8, 0.2]).log().expand(2, 2, 2), torch.tensor([[0, 0], [0, 1]])
-    got = [answers.gather_token_logps(logits, ids, 1, temperature).exp() for temperature in (0.5, 2.0)]
-    # 0.8 and 0.2 squared are 16 to 1; their square roots are 2 to 1.
-    expect_close(got, [[[16 / 17], [1 / 17]], [[2 / 3], [1 / 3]]], message(
-        en="The logits are divided by the temperature itself, once: not by its square or its root.",
-        zh="logits 除以温度本身，且只除一次：不是它的平方或平方根。"))
+    # 0.8 and 0.2 are 4 to 1. Their squares are 16 to 1, their square roots 2 to 1.
+    for temperature, odds in ((0.5, 16.0), (2.0, 2.0), (10.0, 4.0**0.1)):
+        got = answers.gather_token_logps(logits, ids, 1, temperature)
+        expect_close(got, [[-math.log1p(1 / odds)], [-math.log1p(odds)]], message(
+            en="The logits are divided by the temperature itself, once, however low or high it is: not by its square or its root.",
+            zh="logits 除以温度本身，且只除一次，不论温度多低多高：不是它的平方或平方根。"))
 
 
 def check_gather_token_logps_default_temperature_is_one(answers):
@@ -198,11 +202,11 @@ def check_gather_token_logps_default_temperature_is_one(answers):
 
 
 def check_gather_token_logps_survives_unlikely_tokens(answers):
-    got = answers.gather_token_logps(torch.tensor([[[0.0, 200.0], [500.0, 300.0], [0.0, 0.0]]]), torch.tensor([[0, 0, 1]]), 1)
-    expect_close(got, torch.tensor([[-200.0, -200.0]]), message(
-        en="exp(-200) is 0 and exp(500) is infinite in float32: take the log-softmax in one step, not the logarithm of a softmax, and "
+    got = answers.gather_token_logps(torch.tensor([[[0.0, 200.0], [5000.0, 0.0], [0.0, 0.0]]]), torch.tensor([[0, 0, 1]]), 1)
+    expect_close(got, torch.tensor([[-200.0, -5000.0]]), message(
+        en="exp(-200) is 0 and exp(5000) is infinite in float32: take the log-softmax in one step, not the logarithm of a softmax, and "
            "clamp nothing.",
-        zh="在 float32 中 exp(-200) 等于 0，exp(500) 是无穷：要一步求 log-softmax，而不是先 softmax 再取对数，也不要截断。"))
+        zh="在 float32 中 exp(-200) 等于 0，exp(5000) 是无穷：要一步求 log-softmax，而不是先 softmax 再取对数，也不要截断。"))
 
 
 def check_gather_token_logps_tokens_may_be_excluded(answers):
@@ -226,6 +230,12 @@ def check_gather_token_logps_gradient(answers):
 
 
 def check_gather_token_logps_keeps_float64(answers):
+    logits = torch.tensor([[[0.0, 1000.0], [0.0, 0.0]]], dtype=torch.float64)
+    got = answers.gather_token_logps(logits, torch.tensor([[0, 0]]), 1)
+    expect_close(1e6 * (got.double() + 1000.0), [[0.0]], message(
+        en="A small number was added to the temperature, and a log-probability of -1000 shows it: the temperature is above 0, so it needs "
+           "none.",
+        zh="温度上加了一个很小的数，对数概率 -1000 看得出来：温度大于 0，不需要加。"))
     logits = torch.tensor([[[1e8, 1e8 + 0.5], [0.0, 0.0]]], dtype=torch.float64)
     got = answers.gather_token_logps(logits, torch.tensor([[0, 1]]), 1)
     expect_close(got, [[-0.474077]], message(  # -log(1 + exp(-0.5))
@@ -240,7 +250,7 @@ def check_gather_token_logps_refuses_bad_input(answers):
            "below 1 or without a completion, ids outside the vocabulary, shapes that do not belong together.",
         zh="TODO 上方的输入检查要保留：温度为 0、为负或不是有限数，prompt_length 小于 1 或没有回答，id 超出词表，形状不对应时抛出 "
            "ValueError。")
-    expect_close(answers.gather_token_logps(logits, ids, 1).exp(), [[0.5, 0.5]], said)
+    answers.gather_token_logps(logits, ids, 1)
     for temperature in (0.0, -1.0, math.inf, math.nan):
         expect_error(lambda temperature=temperature: answers.gather_token_logps(logits, ids, 1, temperature), said)
     for prompt_length in (0, 3):
@@ -252,10 +262,12 @@ def check_gather_token_logps_refuses_bad_input(answers):
 
 
 def hidden_gather_token_logps_random(answers, rng):
-    for _ in range(4):
-        n, prompt_length, length, size = rng.integer(2, 5), rng.integer(1, 4), rng.integer(2, 6), rng.integer(3, 8)
-        temperature = rng.uniform(0.4, 2.5)
-        logits = rng.normal(n, prompt_length + length, size, scale=3.0).requires_grad_()
+    for n, prompt_length, length, size, temperature, scale, dtype in (
+            (rng.integer(2, 5), rng.integer(1, 4), rng.integer(2, 6), rng.integer(3, 8), rng.uniform(0.4, 2.5), 3.0, torch.float32),
+            (rng.integer(2, 5), rng.integer(5, 9), rng.integer(13, 20), rng.integer(3, 8), rng.uniform(0.02, 0.09), 0.1, torch.float32),
+            (1, 1, rng.integer(2, 6), rng.integer(9, 20), rng.uniform(3.0, 30.0), 20.0, torch.float64),
+            (rng.integer(9, 20), rng.integer(2, 4), 1, 2, 1.0, 3.0, torch.float32)):
+        logits = (scale * rng.normal(n, prompt_length + length, size).to(dtype)).requires_grad_()
         ids = torch.tensor([[rng.integer(0, size - 1) for _ in range(prompt_length + length)] for _ in range(n)])
         got = answers.gather_token_logps(logits, ids, prompt_length, temperature)
         expected, slopes = spec.gather_token_logps(logits, ids, prompt_length, temperature)
@@ -296,11 +308,13 @@ def check_validate_group_takes_a_group_of_one(answers):
 
 
 def check_validate_group_zero_and_none_are_values(answers):
-    shared = {"prompt_id": 0, "policy_version": 0, "reward_version": 0, "reference_version": None, "teacher_version": None}
-    expect_close(answers.validate_group([dict(shared), dict(shared)]), shared, message(
-        en="Version 0 is a version, and None says that there is no reference policy or no self-teacher: a field with such a value is not "
-           "missing.",
-        zh="版本 0 也是版本，None 表示没有参考策略或自教师：取这些值的字段并不是缺失。"))
+    for prompt_id, reward_version in ((0, 0), ("", -1)):
+        shared = {"prompt_id": prompt_id, "policy_version": 0, "reward_version": reward_version, "reference_version": None,
+                  "teacher_version": None}
+        expect_close(answers.validate_group([dict(shared), dict(shared)]), shared, message(
+            en="0, -1 and an empty text are values, and None says that there is no reference policy or no self-teacher: a field with such "
+               "a value is not missing, and it is returned.",
+            zh="0、-1 和空字符串都是值，None 表示没有参考策略或自教师：取这些值的字段并不是缺失，也要返回。"))
 
 
 def check_validate_group_compares_values(answers):
@@ -330,7 +344,7 @@ def check_validate_group_refuses_with_value_error(answers):
         en="Two records that share nothing are no group: raise ValueError. An assert is skipped under python -O, and a returned value "
            "is easily overlooked.",
         zh="两条毫无共同之处的记录不成一组：要抛出 ValueError。assert 在 python -O 下会被跳过，而返回值容易被忽略。")
-    expect_close(answers.validate_group(records[:1]), records[0], said)
+    answers.validate_group(records[:1])
     expect_error(lambda: answers.validate_group(records), said)
 
 
@@ -339,7 +353,7 @@ def check_validate_group_has_one_prompt(answers):
     said = message(
         en="Completions of two prompts went through as one group: an easy and a hard prompt cannot be compared, so prompt_id must agree.",
         zh="两个提示的回答被当作一组放行：难易不同的提示无法比较，因此 prompt_id 必须一致。")
-    expect_close(answers.validate_group([{"prompt_id": 7, **shared}])["prompt_id"], 7, said)
+    answers.validate_group([{"prompt_id": 7, **shared}])
     expect_error(lambda: answers.validate_group([{"prompt_id": 7, **shared}, {"prompt_id": 8, **shared}]), said)
 
 
@@ -349,9 +363,9 @@ def check_validate_group_has_one_policy_version(answers):
         en="Samples of two policy versions went through as one group, one older or newer by a single step: policy_version must agree "
            "exactly.",
         zh="两个策略版本的样本被当作一组放行，哪怕只早一步或晚一步：policy_version 必须完全一致。")
-    expect_close(answers.validate_group([{"policy_version": 4, **shared}])["policy_version"], 4, said)
-    for other in (3, 5, -4, None):
-        records = [{"policy_version": 4, **shared}, {"policy_version": other, **shared}]
+    answers.validate_group([{"policy_version": 4, **shared}])
+    for version, other in ((4, 3), (4, 5), (4, -4), (4, None), (2**60, 2**60 + 1)):
+        records = [{"policy_version": version, **shared}, {"policy_version": other, **shared}]
         expect_error(lambda records=records: answers.validate_group(records), said)
 
 
@@ -360,10 +374,13 @@ def check_validate_group_has_one_reward_version(answers):
     said = message(
         en="Rewards of two verifiers went through as one group: a corrected verifier gives other rewards, so reward_version must agree.",
         zh="两个验证器的奖励被当作一组放行：修正后的验证器会给出不同的奖励，因此 reward_version 必须一致。")
-    expect_close(answers.validate_group([{"reward_version": "v1", **shared}])["reward_version"], "v1", said)
+    answers.validate_group([{"reward_version": "v1", **shared}])
     for other in ("v2", "v10", "V1", None):
         records = [{"reward_version": "v1", **shared}, {"reward_version": other, **shared}]
         expect_error(lambda records=records: answers.validate_group(records), said)
+    expect_error(lambda: answers.validate_group([{"reward_version": 2, **shared}, {"reward_version": "2", **shared}]), message(
+        en='The number 2 and the text "2" are two values: compare them as they are, not as text.',
+        zh='数字 2 与文字 "2" 是两个值：要按原样比较，不转成文字。'))
 
 
 def check_validate_group_has_one_reference_and_teacher(answers):
@@ -372,7 +389,7 @@ def check_validate_group_has_one_reference_and_teacher(answers):
         en="Records scored by two reference policies or two self-teachers, or by one and none, went through as one group: "
            "reference_version and teacher_version must agree too.",
         zh="由两个参考策略或两个自教师打分的记录（或一条有、一条没有）被当作一组放行：reference_version 与 teacher_version 也必须一致。")
-    expect_close(answers.validate_group([shared, shared]), shared, said)
+    answers.validate_group([shared, shared])
     for field in ("reference_version", "teacher_version"):
         for other in (9, None):
             expect_error(lambda field=field, other=other: answers.validate_group([shared, {**shared, field: other}]), said)
@@ -384,7 +401,7 @@ def check_validate_group_looks_at_every_record(answers):
         en="One record among five has another version, and the group went through: every record must be looked at, and a majority is not "
            "enough.",
         zh="五条记录中有一条版本不同，整组却被放行：每条记录都要看，多数一致还不够。")
-    expect_close(answers.validate_group([shared] * 5), shared, said)
+    answers.validate_group([shared] * 5)
     for place in range(5):
         for field in shared:
             records = [{**shared, field: 6} if i == place else shared for i in range(5)]
@@ -398,7 +415,7 @@ def check_validate_group_missing_is_not_none(answers):
            "sampled or scored by: missing is not None, and not what the others have.",
         zh="缺少字段的记录被当作一致，或抛出了 ValueError 以外的错误。没有人知道它由谁采样、由谁打分：缺失不等于 None，"
            "也不等于其他记录的值。")
-    expect_close(answers.validate_group([shared, shared, shared]), shared, said)
+    answers.validate_group([shared, shared, shared])
     for field in shared:
         lacking = {name: value for name, value in shared.items() if name != field}
         for records in ([lacking, shared, shared], [shared, shared, lacking], [lacking, lacking], [lacking]):
@@ -411,7 +428,7 @@ def check_validate_group_names_the_field(answers):
         en="The message of the error must name the field that is missing or differs, before any other of the five: a log must tell "
            "at once what is wrong.",
         zh="错误信息要写出缺失或不一致的那个字段，并且写在其余四个之前：看日志时要能立刻知道错在哪里。")
-    expect_close(answers.validate_group([shared, shared]), shared, said)
+    answers.validate_group([shared, shared])
     for field in shared:
         for record in ({**shared, field: 9}, {name: value for name, value in shared.items() if name != field}):
             try:
@@ -427,7 +444,7 @@ def check_validate_group_refuses_bad_input(answers):
     said = message(
         en="The input check above the TODO must stay: ValueError for a group without records.",
         zh="TODO 上方的输入检查要保留：组内没有记录时抛出 ValueError。")
-    expect_close(answers.validate_group([record]), record, said)
+    answers.validate_group([record])
     expect_error(lambda: answers.validate_group([]), said)
 
 
@@ -435,7 +452,7 @@ def hidden_validate_group_random(answers, rng):
     fields = ("prompt_id", "policy_version", "reward_version", "reference_version", "teacher_version")
     for _ in range(40):
         shared = {field: f"v{rng.integer(10, 99)}" if rng.integer(0, 1) else rng.integer(0, 99) for field in fields}
-        records = [{"sample_id": i, **shared} for i in range(rng.integer(2, 6))]
+        records = [{"sample_id": i, **shared} for i in range(rng.integer(1, 20))]
         record, field, change = records[rng.integer(0, len(records) - 1)], fields[rng.integer(0, 4)], rng.integer(0, 3)
         if change == 1:
             record[field] = rng.integer(100, 199)
@@ -502,13 +519,14 @@ def check_importance_ratio_is_exactly_one_at_first(answers):
 
 
 def check_importance_ratio_is_not_clipped(answers):
-    for change, ratio in ((3.0, 20.0855), (-3.0, 0.0497871), (25.0, 7.2004899e10)):
-        old = torch.tensor([[-26.0]])
+    for change in (3.0, -3.0, 25.0, -22.0):
+        old = torch.tensor([[-5000.0]], dtype=torch.float64)
         record = {"policy_version": 3, "old_token_logps": old, "completion_mask": torch.tensor([[True]])}
-        expect_close(answers.importance_ratio(old + change, record, 3), torch.tensor([[ratio]]), message(
-            en="The ratio is returned as it is, however far from 1. Clipping belongs to the loss, which needs the unclipped ratio as "
-               "well.",
-            zh="比率原样返回，无论离 1 多远。裁剪是损失的事，而损失也需要未裁剪的比率。"))
+        expect_close(answers.importance_ratio(old + change, record, 3), torch.tensor([[math.exp(change)]]), message(
+            en="The ratio is returned as it is, however far from 1 and however rare the token: nothing is cut off, no log-probability "
+               "either. Clipping belongs to the loss, which needs the unclipped ratio as well.",
+            zh="比率原样返回，无论离 1 多远，无论 Token 多罕见：什么都不截断，对数概率也不截断。裁剪是损失的事，"
+               "而损失也需要未裁剪的比率。"))
 
 
 def check_importance_ratio_gradient_at_first(answers):
@@ -522,13 +540,15 @@ def check_importance_ratio_gradient_at_first(answers):
 
 
 def check_importance_ratio_old_is_frozen(answers):
-    old = torch.tensor([[-1.0, -2.0]], requires_grad=True)
-    new = torch.tensor([[-1.5, -1.0]], requires_grad=True)
-    record = {"policy_version": 3, "old_token_logps": old, "completion_mask": torch.ones(1, 2, dtype=torch.bool)}
-    ratios = answers.importance_ratio(new, record, 3)
-    expect_close((gradient(ratios, old), gradient(ratios, new)), ([[0.0, 0.0]], [[0.606531, 2.718282]]), message(
-        en="The old log-probabilities are a constant of the record: no gradient may flow into them, and all of it into the new ones.",
-        zh="旧的对数概率是记录里的常数：梯度不能流入它们，应全部流入新的对数概率。"))
+    for n, changes, ratios in ((1, [-0.5, 1.0], [0.606531, 2.718282]), (2, [-0.5, 1.0], [0.606531, 2.718282]), (1, [0.0, 0.0], [1.0, 1.0])):
+        old = torch.tensor([[-1.0, -2.0]] * n, requires_grad=True)
+        new = (old.detach() + torch.tensor(changes)).requires_grad_()
+        record = {"policy_version": 3, "old_token_logps": old, "completion_mask": torch.ones(n, 2, dtype=torch.bool)}
+        got = answers.importance_ratio(new, record, 3)
+        expect_close((gradient(got, old), gradient(got, new)), ([[0.0, 0.0]] * n, [ratios] * n), message(
+            en="The old log-probabilities are a constant of the record, at the first inner update too: no gradient may flow into them, and "
+               "all of it into the new ones.",
+            zh="旧的对数概率是记录里的常数，第一次内部更新时也是：梯度不能流入它们，应全部流入新的对数概率。"))
 
 
 def check_importance_ratio_is_one_on_padding(answers):
@@ -564,9 +584,10 @@ def check_importance_ratio_refuses_an_older_record(answers):
         en="A stale record went through, or something other than ValueError came of it. This round samples with a newer version, so a "
            "record of an earlier one must be refused, even of the one just before.",
         zh="过期的记录被放行，或得到的不是 ValueError。本轮用更新的版本采样，更早版本的记录必须拒绝，哪怕只早一个版本。")
-    expect_close(answers.importance_ratio(logps, record, int("1000")), [[1.0]], said)
-    for version in (1001, 1007, 2000):
-        expect_error(lambda version=version: answers.importance_ratio(logps, record, version), said)
+    answers.importance_ratio(logps, record, int("1000"))
+    for sampled, version in ((1000, 1001), (1000, 1007), (1000, 2000), (-1, 0), (-7, 7), (2**60, 2**60 + 1)):
+        expect_error(lambda sampled=sampled, version=version: answers.importance_ratio(
+            logps, {**record, "policy_version": sampled}, version), said)
 
 
 def check_importance_ratio_refuses_a_newer_record(answers):
@@ -575,7 +596,7 @@ def check_importance_ratio_refuses_a_newer_record(answers):
     said = message(
         en="A record of a newer version than this round's went through: the versions must be equal, in either direction.",
         zh="版本比本轮更新的记录被放行：两个版本必须相等，无论哪个更大。")
-    expect_close(answers.importance_ratio(logps, record, 7), [[1.0]], said)
+    answers.importance_ratio(logps, record, 7)
     for version in (6, 1, 0):
         expect_error(lambda version=version: answers.importance_ratio(logps, record, version), said)
 
@@ -586,7 +607,7 @@ def check_importance_ratio_says_why_it_refuses(answers):
     said = message(
         en="The message of the error must name policy_version, so that a stale record is told from any other bad input.",
         zh="错误信息要写明 policy_version，才能把过期的记录与其他错误输入区分开。")
-    expect_close(answers.importance_ratio(logps, record, 3), [[1.0]], said)
+    answers.importance_ratio(logps, record, 3)
     try:
         answers.importance_ratio(logps, record, 4)
         text = "nothing was raised"
@@ -596,10 +617,15 @@ def check_importance_ratio_says_why_it_refuses(answers):
 
 
 def check_importance_ratio_compares_version_values(answers):
-    for version in ("0", "1", "1000"):
+    for version in ("0", "1", "-1", "1000"):
         logps = torch.tensor([[-1.0]])
         record = {"policy_version": int(version), "old_token_logps": logps, "completion_mask": torch.tensor([[True]])}
-        expect_close(answers.importance_ratio(logps, record, int(version)), [[1.0]], message(
+        try:
+            answers.importance_ratio(logps, record, int(version))
+            refused = False
+        except ValueError:
+            refused = True
+        expect_close(refused, False, message(
             en="A record of this round's version was refused: any version may be this round's, 0 too, and equal versions need not be the "
                "same object.",
             zh="属于本轮版本的记录被拒绝了：本轮可以是任何版本，包括 0；相等的版本不必是同一个对象。"))
@@ -634,7 +660,7 @@ def check_importance_ratio_refuses_bad_input(answers):
         en="The input check above the TODO must stay: ValueError for a record that lacks a field, a mask that is not bool, shapes that "
            "differ, a valid log-probability that is not finite.",
         zh="TODO 上方的输入检查要保留：记录缺少字段、掩码不是布尔张量、形状不同、有效位置的对数概率不是有限数时抛出 ValueError。")
-    expect_close(answers.importance_ratio(logps, record, 3), [[1.0, 1.0]], said)
+    answers.importance_ratio(logps, record, 3)
     for field in record:
         lacking = {name: value for name, value in record.items() if name != field}
         expect_error(lambda lacking=lacking: answers.importance_ratio(logps, lacking, 3), said)
@@ -645,12 +671,14 @@ def check_importance_ratio_refuses_bad_input(answers):
 
 
 def hidden_importance_ratio_random(answers, rng):
-    for junk in (-math.inf, math.nan, 1e6, -1e6):
-        n, length, version = rng.integer(2, 8), rng.integer(3, 12), rng.integer(0, 99)
+    for junk, n, length, scale, dtype in (
+            (-math.inf, rng.integer(2, 8), rng.integer(3, 12), 0.5, torch.float32), (math.nan, rng.integer(9, 20), 1, 3.0, torch.float32),
+            (1e6, rng.integer(4, 8), rng.integer(15, 20), 1.0, torch.float32), (-1e6, 1, rng.integer(3, 12), 0.5, torch.float64)):
+        version = rng.integer(-99, 99)
         mask = rng.normal(n, length) > 0
         mask[:, rng.integer(0, length - 1)] = True
-        old = rng.token_logps(n, length)
-        new = (old + rng.normal(n, length, scale=0.5)).masked_fill(~mask, junk)
+        old = rng.token_logps(n, length).to(dtype)
+        new = (old + rng.normal(n, length, scale=scale)).masked_fill(~mask, junk)
         record = {"policy_version": version, "old_token_logps": old.masked_fill(~mask, junk), "completion_mask": mask}
         for update in (old.masked_fill(~mask, junk), new):
             update.requires_grad_()

@@ -49,6 +49,33 @@ right("count_equals_itself", todo_1="""
       completion_mask = is_eos.cumsum(dim=1) == is_eos
       """)
 
+right("until_the_eos_was_seen", todo_1="""
+      seen = torch.zeros(len(completion_ids), dtype=torch.bool)
+      columns = []
+      for t in range(completion_ids.shape[1]):
+          columns.append(~seen)
+          seen = seen | (completion_ids[:, t] == eos_id)
+      completion_mask = torch.stack(columns, dim=1)
+      """)
+
+right("logical_or_scan", todo_1="""
+      is_eos = completion_ids.eq(eos_id)
+      shifted = torch.nn.functional.pad(is_eos, (1, 0))[:, :-1]
+      completion_mask = ~(shifted.cumsum(dim=1) > 0)
+      """)
+
+right("argmax_with_a_sentinel_column", todo_1="""
+      is_eos = torch.cat([completion_ids == eos_id, torch.ones(len(completion_ids), 1, dtype=torch.bool)], dim=1)
+      ends = is_eos.to(torch.uint8).argmax(dim=1, keepdim=True)
+      completion_mask = torch.arange(completion_ids.shape[1]) <= ends
+      """)
+
+right("triangular_matrix", todo_1="""
+      is_eos = (completion_ids == eos_id).double()
+      earlier = torch.ones(completion_ids.shape[1], completion_ids.shape[1], dtype=torch.float64).triu(1)
+      completion_mask = (is_eos @ earlier).round() == 0
+      """)
+
 # TODO 2: gather_token_logps
 
 right("cut_after_the_softmax", todo_2="""
@@ -102,6 +129,32 @@ right("maximum_taken_off_by_hand", todo_2="""
       shifted = predicting - predicting.amax(dim=-1, keepdim=True).detach()
       all_logps = shifted - shifted.exp().sum(dim=-1, keepdim=True).log()
       token_logps = all_logps.gather(-1, ids[:, prompt_length:].unsqueeze(-1)).squeeze(-1)
+      """)
+
+right("take_along_dim", todo_2="""
+      scaled = logits.narrow(1, prompt_length - 1, ids.shape[1] - prompt_length).div(temperature)
+      all_logps = torch.nn.functional.log_softmax(scaled, -1)
+      token_logps = torch.take_along_dim(all_logps, ids[:, prompt_length:, None], dim=2)[..., 0]
+      """)
+
+right("nll_loss", todo_2="""
+      all_logps = (logits[:, prompt_length - 1:-1] / temperature).log_softmax(-1)
+      flat = torch.nn.functional.nll_loss(all_logps.flatten(0, 1), ids[:, prompt_length:].flatten(), reduction="none")
+      token_logps = -flat.view(len(ids), -1)
+      """)
+
+right("row_by_row", todo_2="""
+      rows = []
+      for row_logits, row_ids in zip(logits, ids):
+          logps = torch.log_softmax(row_logits[:-1] / temperature, dim=-1)
+          rows.append(logps[torch.arange(len(row_ids) - 1), row_ids[1:]][prompt_length - 1:])
+      token_logps = torch.stack(rows)
+      """)
+
+right("inverse_temperature", todo_2="""
+      scaled = (1 / temperature) * logits[:, prompt_length - 1:-1, :]
+      index = ids[:, prompt_length:].unsqueeze(2)
+      token_logps = (scaled.gather(2, index) - scaled.logsumexp(dim=2, keepdim=True)).squeeze(2)
       """)
 
 # TODO 3: validate_group
@@ -158,6 +211,38 @@ right("own_loop_over_fields", function="""
           if bad:
               raise ValueError(bad[0])
           return {field: records[0][field] for field in fields}
+      """)
+
+right("keys_compared_first", todo_3="""
+      if sum(field in record for record in records) != len(records):
+          raise ValueError(f"missing {field}")
+      first, *others = [record[field] for record in records]
+      if others.count(first) < len(others):
+          raise ValueError(f"different {field}")
+      shared[field] = first
+      """)
+
+right("key_error_turned_into_value_error", todo_3="""
+      try:
+          first = records[0][field]
+          same = all(record[field] == first for record in records[1:])
+      except KeyError as error:
+          raise ValueError(f"no {field}") from error
+      if not same:
+          raise ValueError(f"{field} differs")
+      shared |= {field: first}
+      """)
+
+right("distinct_values", todo_3="""
+      distinct = []
+      for record in records:
+          if field not in record:
+              raise ValueError(f"{field} missing")
+          if record[field] not in distinct:
+              distinct.append(record[field])
+      if len(distinct) != 1:
+          raise ValueError(f"{field}: {distinct}")
+      shared.update({field: distinct[0]})
       """)
 
 # TODO 4: importance_ratio
@@ -221,4 +306,36 @@ right("record_copied_without_gradient", todo_4="""
       if record["policy_version"] != policy_version:
           raise ValueError("policy_version")
       ratios = torch.exp((new_token_logps - old).masked_fill(~completion_mask, 0.0))
+      """)
+
+right("exp_of_cleaned_difference", todo_4="""
+      if not (record["policy_version"] == policy_version):
+          raise ValueError(f"record of policy_version {record['policy_version']} in round {policy_version}")
+      difference = torch.zeros_like(new_token_logps)
+      difference = difference.masked_scatter(completion_mask, (new_token_logps - old_token_logps.detach())[completion_mask])
+      ratios = difference.exp()
+      """)
+
+right("index_put", todo_4="""
+      if policy_version != record["policy_version"]:
+          raise ValueError("policy_version: stale")
+      old = record["old_token_logps"].detach()
+      rows, columns = torch.nonzero(completion_mask, as_tuple=True)
+      moved = (new_token_logps[rows, columns] - old[rows, columns]).exp()
+      ratios = torch.ones_like(new_token_logps).index_put((rows, columns), moved)
+      """)
+
+right("padding_takes_the_old_value", todo_4="""
+      if record["policy_version"] != policy_version:
+          raise ValueError("policy_version")
+      old = torch.nan_to_num(old_token_logps.detach(), nan=0.0, posinf=0.0, neginf=0.0)
+      new = torch.where(completion_mask, new_token_logps, old)
+      ratios = torch.exp(new - old)
+      """)
+
+right("power_of_e", todo_4="""
+      if record["policy_version"] != policy_version:
+          raise ValueError("policy_version")
+      difference = torch.where(completion_mask, new_token_logps - old_token_logps.detach(), 0.0)
+      ratios = torch.exp2(difference.double() / math.log(2.0)).to(difference.dtype)
       """)

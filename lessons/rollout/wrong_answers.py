@@ -206,6 +206,82 @@ wrong("no_eos_id_taken", "bad input is the caller's business | 错误的输入�
           return is_eos.cumsum(dim=-1) - is_eos == 0
       """)
 
+wrong("ids_as_float", "ids may be compared as float | id 可以按浮点数比较",
+      caught_by="check_completion_mask_from_ids_eos_is_the_given_id",
+      todo_1="""
+      is_eos = (completion_ids.float() == float(eos_id)).long()
+      completion_mask = is_eos.cumsum(dim=-1) - is_eos == 0
+      """)
+
+wrong("ids_as_half", "ids may be compared in half precision | id 可以按半精度比较",
+      caught_by="check_completion_mask_from_ids_eos_is_the_given_id",
+      todo_1="""
+      is_eos = (completion_ids.half() == torch.tensor(eos_id).half()).long()
+      completion_mask = is_eos.cumsum(dim=-1) - is_eos == 0
+      """)
+
+wrong("ids_in_sixteen_bits", "a vocabulary fits into 16 bits | 词表放得进 16 位",
+      caught_by="check_completion_mask_from_ids_eos_is_the_given_id",
+      todo_1="""
+      is_eos = (completion_ids.short() == torch.tensor(eos_id).short()).long()
+      completion_mask = is_eos.cumsum(dim=-1) - is_eos == 0
+      """)
+
+wrong("ids_in_32_bits", "ids fit into 32 bits | id 放得进 32 位",
+      caught_by="check_completion_mask_from_ids_eos_is_the_given_id",
+      todo_1="""
+      is_eos = (completion_ids.int() == torch.tensor(eos_id).int()).long()
+      completion_mask = is_eos.cumsum(dim=-1) - is_eos == 0
+      """)
+
+wrong("negative_ids_are_padding", "an id below 0 is padding, as in labels | 负的 id 是填充，像标签里那样",
+      caught_by="hidden_completion_mask_from_ids_random",
+      todo_1="""
+      is_eos = ((completion_ids == eos_id) | (completion_ids < 0)).long()
+      completion_mask = is_eos.cumsum(dim=-1) - is_eos == 0
+      """)
+
+wrong("ids_from_the_eos_on_are_special", "ids from the EOS on are special and end the text | 从 EOS 起的 id 都是特殊的，都表示结束",
+      caught_by="check_completion_mask_from_ids_true_means_valid",
+      todo_1="""
+      is_eos = (completion_ids >= eos_id).long()
+      completion_mask = is_eos.cumsum(dim=-1) - is_eos == 0
+      """)
+
+wrong("loop_ends_at_a_row_without_eos", "a row without EOS ends the loop | 遇到没有 EOS 的行就结束循环",
+      caught_by="check_completion_mask_from_ids_each_row_on_its_own",
+      todo_1="""
+      completion_mask = torch.ones_like(completion_ids, dtype=torch.bool)
+      for n, row in enumerate(completion_ids.tolist()):
+          if eos_id not in row:
+              break
+          completion_mask[n, row.index(eos_id) + 1:] = False
+      """)
+
+wrong("loop_ends_at_the_first_eos", "once an EOS was found the work is done | 找到一个 EOS 就完成了",
+      caught_by="check_completion_mask_from_ids_each_row_on_its_own",
+      todo_1="""
+      completion_mask = torch.ones_like(completion_ids, dtype=torch.bool)
+      for n, row in enumerate(completion_ids.tolist()):
+          if eos_id in row:
+              completion_mask[n, row.index(eos_id) + 1:] = False
+              break
+      """)
+
+wrong("first_twelve_tokens", "completions are short | 回答都很短",
+      caught_by="hidden_completion_mask_from_ids_random",
+      todo_1="""
+      is_eos = (completion_ids == eos_id).long()
+      completion_mask = (is_eos.cumsum(dim=-1) - is_eos == 0) & (torch.arange(completion_ids.shape[1]) < 12)
+      """)
+
+wrong("one_row_is_a_list", "one completion needs no batch dimension | 只有一条回答时不需要批维",
+      caught_by="check_completion_mask_from_ids_true_means_valid",
+      todo_1="""
+      is_eos = (completion_ids == eos_id).long()
+      completion_mask = (is_eos.cumsum(dim=-1) - is_eos == 0).squeeze()
+      """)
+
 # TODO 2: gather_token_logps
 
 wrong("prompt_included", "every token of the sequence has a log-probability | 整个序列的每个 Token 都有对数概率",
@@ -494,6 +570,111 @@ wrong("prompt_may_be_empty", "without a prompt the first token counts from the e
 
       def gather_token_logps(logits, ids, prompt_length, temperature=1.0):
           return solved(logits, ids, max(prompt_length, 1), temperature)
+      """)
+
+wrong("logits_limited", "logits stay within 100 | logits 限制在 100 以内",
+      caught_by="check_gather_token_logps_survives_unlikely_tokens",
+      todo_2="""
+      predicting = logits[:, prompt_length - 1:-1].clamp(-100.0, 100.0)
+      all_logps = torch.log_softmax(predicting / temperature, dim=-1)
+      token_logps = all_logps.gather(-1, ids[:, prompt_length:].unsqueeze(-1)).squeeze(-1)
+      """)
+
+wrong("log_probabilities_limited_far_out", "a log-probability below -1000 is an accident | 低于 -1000 的对数概率是意外",
+      caught_by="check_gather_token_logps_survives_unlikely_tokens",
+      todo_2="""
+      all_logps = torch.log_softmax(logits[:, prompt_length - 1:-1] / temperature, dim=-1).clamp(min=-1000.0)
+      token_logps = all_logps.gather(-1, ids[:, prompt_length:].unsqueeze(-1)).squeeze(-1)
+      """)
+
+wrong("temperature_with_epsilon", "a small number added to the temperature never hurts | 温度上加一个很小的数总是无害",
+      caught_by="check_gather_token_logps_keeps_float64",
+      todo_2="""
+      all_logps = torch.log_softmax(logits[:, prompt_length - 1:-1] / (temperature + 1e-8), dim=-1)
+      token_logps = all_logps.gather(-1, ids[:, prompt_length:].unsqueeze(-1)).squeeze(-1)
+      """)
+
+wrong("temperature_at_least_a_tenth", "a temperature below 0.1 is greedy anyway | 低于 0.1 的温度反正是贪心",
+      caught_by="hidden_gather_token_logps_random",
+      todo_2="""
+      all_logps = torch.log_softmax(logits[:, prompt_length - 1:-1] / max(temperature, 0.1), dim=-1)
+      token_logps = all_logps.gather(-1, ids[:, prompt_length:].unsqueeze(-1)).squeeze(-1)
+      """)
+
+wrong("temperature_at_most_two", "a temperature is at most 2 | 温度最多为 2",
+      caught_by="check_gather_token_logps_divides_by_the_temperature",
+      todo_2="""
+      all_logps = torch.log_softmax(logits[:, prompt_length - 1:-1] / min(temperature, 2.0), dim=-1)
+      token_logps = all_logps.gather(-1, ids[:, prompt_length:].unsqueeze(-1)).squeeze(-1)
+      """)
+
+wrong("squeezed", "squeeze() only drops the dimension of the vocabulary | squeeze() 只会去掉词表维",
+      caught_by="check_gather_token_logps_one_for_each_completion_token",
+      todo_2="""
+      all_logps = torch.log_softmax(logits[:, prompt_length - 1:-1] / temperature, dim=-1)
+      token_logps = all_logps.gather(-1, ids[:, prompt_length:].unsqueeze(-1)).squeeze()
+      """)
+
+wrong("id_zero_is_padding", "id 0 is padding and has log-probability 0 | id 0 是填充，对数概率为 0",
+      caught_by="check_gather_token_logps_is_a_log_probability",
+      todo_2="""
+      all_logps = torch.log_softmax(logits[:, prompt_length - 1:-1] / temperature, dim=-1)
+      token_logps = all_logps.gather(-1, ids[:, prompt_length:].unsqueeze(-1)).squeeze(-1)
+      token_logps = token_logps.masked_fill(ids[:, prompt_length:] == 0, 0.0)
+      """)
+
+wrong("prompts_of_at_most_four", "prompts are short | 提示都很短",
+      caught_by="hidden_gather_token_logps_random",
+      todo_2="""
+      predicting = logits[:, min(prompt_length, 4) - 1:][:, :ids.shape[1] - prompt_length]
+      all_logps = torch.log_softmax(predicting / temperature, dim=-1)
+      token_logps = all_logps.gather(-1, ids[:, prompt_length:].unsqueeze(-1)).squeeze(-1)
+      """)
+
+wrong("completions_of_at_most_twelve", "tokens beyond the twelfth get log-probability 0 | 第 12 个之后的 Token 对数概率为 0",
+      caught_by="hidden_gather_token_logps_random",
+      todo_2="""
+      all_logps = torch.log_softmax(logits[:, prompt_length - 1:-1] / temperature, dim=-1)
+      token_logps = all_logps.gather(-1, ids[:, prompt_length:].unsqueeze(-1)).squeeze(-1)
+      token_logps = torch.where(torch.arange(token_logps.shape[1]) < 12, token_logps, 0.0)
+      """)
+
+wrong("top_five", "only the five likeliest tokens share the probability | 只有最可能的五个 Token 分享概率",
+      caught_by="hidden_gather_token_logps_random",
+      todo_2="""
+      predicting = logits[:, prompt_length - 1:-1] / temperature
+      kept = predicting.topk(min(5, predicting.shape[-1]), dim=-1).values
+      chosen = predicting.gather(-1, ids[:, prompt_length:].unsqueeze(-1)).squeeze(-1)
+      token_logps = chosen - kept.logsumexp(dim=-1)
+      """)
+
+wrong("no_gradient_at_other_temperatures", "only at temperature 1 the policy learns | 只有温度为 1 时策略才学习",
+      caught_by="hidden_gather_token_logps_random",
+      todo_2="""
+      predicting = logits[:, prompt_length - 1:-1]
+      if temperature != 1.0:
+          predicting = predicting.detach()
+      all_logps = torch.log_softmax(predicting / temperature, dim=-1)
+      token_logps = all_logps.gather(-1, ids[:, prompt_length:].unsqueeze(-1)).squeeze(-1)
+      """)
+
+wrong("float64_is_data", "float64 logits are recorded data | float64 的 logits 是记录下来的数据",
+      caught_by="hidden_gather_token_logps_random",
+      todo_2="""
+      predicting = logits[:, prompt_length - 1:-1]
+      if predicting.dtype == torch.float64:
+          predicting = predicting.detach()
+      all_logps = torch.log_softmax(predicting / temperature, dim=-1)
+      token_logps = all_logps.gather(-1, ids[:, prompt_length:].unsqueeze(-1)).squeeze(-1)
+      """)
+
+wrong("long_tail_of_small_logits_dropped", "a logit 20 below the highest has no share | 比最大值低 20 的 logit 不占份额",
+      caught_by="check_gather_token_logps_survives_unlikely_tokens",
+      todo_2="""
+      predicting = logits[:, prompt_length - 1:-1] / temperature
+      highest = predicting.amax(dim=-1, keepdim=True).detach()
+      all_logps = torch.log_softmax(torch.maximum(predicting, highest - 20.0), dim=-1)
+      token_logps = all_logps.gather(-1, ids[:, prompt_length:].unsqueeze(-1)).squeeze(-1)
       """)
 
 # TODO 3: validate_group
@@ -812,6 +993,107 @@ wrong("empty_group_taken", "an empty group has nothing that could differ | 空�
 
       def validate_group(records):
           return solved(records) if records else {}
+      """)
+
+wrong("loop_ends_at_the_first_field", "one field that agrees ends the loop | 有一个字段一致就结束循环",
+      caught_by="check_validate_group_returns_what_is_shared",
+      todo_3="""
+      values = [record[field] for record in records if field in record]
+      if len(values) < len(records) or any(value != values[0] for value in values):
+          raise ValueError(field)
+      shared[field] = values[0]
+      break
+      """)
+
+wrong("none_ends_the_check", "without a reference policy nothing more is to be checked | 没有参考策略就不必再查",
+      caught_by="check_validate_group_zero_and_none_are_values",
+      todo_3="""
+      values = [record[field] for record in records if field in record]
+      if len(values) < len(records) or any(value != values[0] for value in values):
+          raise ValueError(field)
+      shared[field] = values[0]
+      if shared[field] is None:
+          break
+      """)
+
+wrong("none_is_left_out", "a field that is None is not returned | 值为 None 的字段不返回",
+      caught_by="check_validate_group_zero_and_none_are_values",
+      todo_3="""
+      values = [record[field] for record in records if field in record]
+      if len(values) < len(records) or any(value != values[0] for value in values):
+          raise ValueError(field)
+      if values[0] is None:
+          continue
+      shared[field] = values[0]
+      """)
+
+wrong("first_eight_records", "a group has at most 8 records | 一组最多 8 条记录",
+      caught_by="hidden_validate_group_random",
+      todo_3="""
+      values = [record[field] for record in records[:8] if field in record]
+      if len(values) < len(records[:8]) or any(value != values[0] for value in values):
+          raise ValueError(field)
+      shared[field] = values[0]
+      """)
+
+wrong("version_as_text", "versions are compared as text | 版本按文字比较",
+      caught_by="check_validate_group_has_one_reward_version",
+      todo_3="""
+      values = [str(record[field]) for record in records if field in record]
+      if len(values) < len(records) or any(value != values[0] for value in values):
+          raise ValueError(field)
+      shared[field] = records[0][field]
+      """)
+
+wrong("version_as_float", "version numbers may be compared as float | 版本号可以按浮点数比较",
+      caught_by="check_validate_group_has_one_policy_version",
+      todo_3="""
+      def number(value):
+          return torch.tensor(value).float().item() if isinstance(value, int) else value
+      values = [number(record[field]) for record in records if field in record]
+      if len(values) < len(records) or any(value != values[0] for value in values):
+          raise ValueError(field)
+      shared[field] = records[0][field]
+      """)
+
+wrong("small_difference_allowed_in_long_runs", "late in training one version more does not matter | 训练后期差一个版本无所谓",
+      caught_by="check_validate_group_has_one_policy_version",
+      todo_3="""
+      values = [record[field] for record in records if field in record]
+      if len(values) < len(records):
+          raise ValueError(field)
+      for value in values:
+          close = isinstance(value, int) and isinstance(values[0], int) and value > 1000 and abs(value - values[0]) <= 1
+          if value != values[0] and not close:
+              raise ValueError(field)
+      shared[field] = values[0]
+      """)
+
+wrong("negative_version_is_none", "version -1 says that there is none | 版本 -1 表示没有",
+      caught_by="check_validate_group_zero_and_none_are_values",
+      todo_3="""
+      values = [None if record[field] == -1 else record[field] for record in records if field in record]
+      if len(values) < len(records) or any(value != values[0] for value in values):
+          raise ValueError(field)
+      shared[field] = values[0]
+      """)
+
+wrong("empty_text_is_missing", "an empty text is a missing field | 空字符串等于缺失字段",
+      caught_by="check_validate_group_zero_and_none_are_values",
+      todo_3="""
+      values = [record[field] for record in records if field in record and record[field] != ""]
+      if len(values) < len(records) or any(value != values[0] for value in values):
+          raise ValueError(field)
+      shared[field] = values[0]
+      """)
+
+wrong("one_record_is_not_checked", "a group of one needs no check | 只有一条的组不必检查",
+      caught_by="check_validate_group_missing_is_not_none",
+      todo_3="""
+      values = [record.get(field) if len(records) == 1 else record[field] for record in records if len(records) == 1 or field in record]
+      if len(values) < len(records) or any(value != values[0] for value in values):
+          raise ValueError(field)
+      shared[field] = values[0]
       """)
 
 # TODO 4: importance_ratio
@@ -1231,6 +1513,120 @@ wrong("infinite_scores_taken", "bad input is the caller's business | 错误的�
               raise ValueError("policy_version")
           mask = record["completion_mask"].bool()
           return torch.exp((new_token_logps - record["old_token_logps"].detach()).masked_fill(~mask, 0.0))
+      """)
+
+wrong("log_ratio_limited", "a log-ratio beyond 20 would overflow | 超过 20 的对数比率会溢出",
+      caught_by="check_importance_ratio_is_not_clipped",
+      todo_4="""
+      if record["policy_version"] != policy_version:
+          raise ValueError("policy_version")
+      log_ratios = (new_token_logps - old_token_logps.detach()).masked_fill(~completion_mask, 0.0)
+      ratios = torch.exp(log_ratios.clamp(-20.0, 20.0))
+      """)
+
+wrong("ratio_at_least_a_hundredth", "a ratio below 0.01 is cut off | 低于 0.01 的比率要截断",
+      caught_by="check_importance_ratio_is_not_clipped",
+      todo_4="""
+      if record["policy_version"] != policy_version:
+          raise ValueError("policy_version")
+      log_ratios = (new_token_logps - old_token_logps.detach()).masked_fill(~completion_mask, 0.0)
+      ratios = torch.exp(log_ratios).clamp(min=0.01)
+      """)
+
+wrong("old_learns_when_alone", "one completion needs no frozen record | 只有一条回答时记录不必固定",
+      caught_by="check_importance_ratio_old_is_frozen",
+      todo_4="""
+      if record["policy_version"] != policy_version:
+          raise ValueError("policy_version")
+      old = old_token_logps.detach() if len(old_token_logps) > 1 else old_token_logps
+      ratios = torch.exp((new_token_logps - old).masked_fill(~completion_mask, 0.0))
+      """)
+
+wrong("old_learns_in_batches", "only a lone completion's record is frozen | 只有单条回答的记录才固定",
+      caught_by="check_importance_ratio_old_is_frozen",
+      todo_4="""
+      if record["policy_version"] != policy_version:
+          raise ValueError("policy_version")
+      old = old_token_logps if len(old_token_logps) > 1 else old_token_logps.detach()
+      ratios = torch.exp((new_token_logps - old).masked_fill(~completion_mask, 0.0))
+      """)
+
+wrong("old_learns_on_the_first_step", "at the first update old and new are one policy | 第一次更新时新旧是同一个策略",
+      caught_by="check_importance_ratio_old_is_frozen",
+      todo_4="""
+      if record["policy_version"] != policy_version:
+          raise ValueError("policy_version")
+      same = torch.equal(new_token_logps[completion_mask], old_token_logps[completion_mask])
+      old = old_token_logps if same else old_token_logps.detach()
+      ratios = torch.exp((new_token_logps - old).masked_fill(~completion_mask, 0.0))
+      """)
+
+wrong("version_as_float", "versions may be compared as float | 版本可以按浮点数比较",
+      caught_by="check_importance_ratio_refuses_an_older_record",
+      todo_4="""
+      if torch.tensor(record["policy_version"]).float() != torch.tensor(policy_version).float():
+          raise ValueError("policy_version")
+      ratios = torch.exp((new_token_logps - old_token_logps.detach()).masked_fill(~completion_mask, 0.0))
+      """)
+
+wrong("version_modulo_1000", "versions repeat after 1000 | 版本每 1000 个重复一次",
+      caught_by="check_importance_ratio_refuses_an_older_record",
+      todo_4="""
+      if record["policy_version"] % 1000 != policy_version % 1000:
+          raise ValueError("policy_version")
+      ratios = torch.exp((new_token_logps - old_token_logps.detach()).masked_fill(~completion_mask, 0.0))
+      """)
+
+wrong("version_without_sign", "the sign of a version means nothing | 版本的正负没有意义",
+      caught_by="check_importance_ratio_refuses_an_older_record",
+      todo_4="""
+      if abs(record["policy_version"]) != abs(policy_version):
+          raise ValueError("policy_version")
+      ratios = torch.exp((new_token_logps - old_token_logps.detach()).masked_fill(~completion_mask, 0.0))
+      """)
+
+wrong("minus_one_is_any_version", "version -1 stands for any | 版本 -1 表示任意版本",
+      caught_by="check_importance_ratio_refuses_an_older_record",
+      todo_4="""
+      if -1 not in (record["policy_version"], policy_version) and record["policy_version"] != policy_version:
+          raise ValueError("policy_version")
+      ratios = torch.exp((new_token_logps - old_token_logps.detach()).masked_fill(~completion_mask, 0.0))
+      """)
+
+wrong("first_twelve_tokens", "completions are short | 回答都很短",
+      caught_by="hidden_importance_ratio_random",
+      todo_4="""
+      if record["policy_version"] != policy_version:
+          raise ValueError("policy_version")
+      valid = completion_mask & (torch.arange(completion_mask.shape[1]) < 12)
+      ratios = torch.exp((new_token_logps - old_token_logps.detach()).masked_fill(~valid, 0.0))
+      """)
+
+wrong("small_moves_ignored", "a change below 0.001 is rounding | 小于 0.001 的变化是舍入误差",
+      caught_by="check_importance_ratio_gradient_at_first",
+      todo_4="""
+      if record["policy_version"] != policy_version:
+          raise ValueError("policy_version")
+      log_ratios = (new_token_logps - old_token_logps.detach()).masked_fill(~completion_mask, 0.0)
+      ratios = torch.exp(log_ratios.masked_fill(log_ratios.abs() < 1e-3, 0.0))
+      """)
+
+wrong("float64_is_data", "float64 log-probabilities are recorded data | float64 的对数概率是记录下来的数据",
+      caught_by="hidden_importance_ratio_random",
+      todo_4="""
+      if record["policy_version"] != policy_version:
+          raise ValueError("policy_version")
+      new = new_token_logps.detach() if new_token_logps.dtype == torch.float64 else new_token_logps
+      ratios = torch.exp((new - old_token_logps.detach()).masked_fill(~completion_mask, 0.0))
+      """)
+
+wrong("long_log_probabilities_limited", "log-probabilities below -1000 are limited | 低于 -1000 的对数概率要截断",
+      caught_by="check_importance_ratio_is_not_clipped",
+      todo_4="""
+      if record["policy_version"] != policy_version:
+          raise ValueError("policy_version")
+      log_ratios = new_token_logps.clamp(min=-1000.0) - old_token_logps.detach().clamp(min=-1000.0)
+      ratios = torch.exp(log_ratios.masked_fill(~completion_mask, 0.0))
       """)
 
 # Mutants that compute the same

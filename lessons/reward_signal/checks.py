@@ -16,9 +16,9 @@ from . import spec
 
 
 def check_combine_reward_components_is_a_weighted_sum(answers):
-    components = torch.tensor([[1.0, 0.5, 2.0], [3.0, 1.0, 0.0]])
     for n in (2, 1):
-        got = answers.combine_reward_components(components[:n], torch.tensor([2.0, 1.0, 0.5]))
+        components = torch.tensor([[1.0, 0.5, 2.0], [3.0, 1.0, 0.0]])[:n]
+        got = answers.combine_reward_components(components, torch.tensor([2.0, 1.0, 0.5]))
         expect_close(got, torch.tensor([3.5, 7.0][:n]), message(  # 2·1 + 1·0.5 + 0.5·2, 2·3 + 1·1 + 0.5·0
             en="The reward is the sum of weight times component, one number for each completion, [N]: the weights are neither left out nor "
                "normalized, and nothing is averaged.",
@@ -100,11 +100,11 @@ def check_combine_reward_components_leaves_inputs_alone(answers):
 
 
 def check_combine_reward_components_keeps_float64(answers):
-    components = torch.tensor([[1e8, 0.5]], dtype=torch.float64)
-    got = answers.combine_reward_components(components, torch.ones(2, dtype=torch.float64))
-    expect_close(got - 1e8, [0.5], message(
-        en="float64 components were rounded to float32, which cannot hold 100000000.5.",
-        zh="float64 的分量被舍入成了 float32，而 float32 存不下 100000000.5。"))
+    for components, weights in (([[1e8, 0.5]], [1.0, 1.0]), ([[1.0, 0.0]], [1e8 + 0.5, 1.0])):
+        got = answers.combine_reward_components(torch.tensor(components, dtype=torch.float64), torch.tensor(weights, dtype=torch.float64))
+        expect_close(got - 1e8, [0.5], message(
+            en="float64 components or weights were rounded to float32, which cannot hold 100000000.5.",
+            zh="float64 的分量或权重被舍入成了 float32，而 float32 存不下 100000000.5。"))
 
 
 def check_combine_reward_components_refuses_bad_input(answers):
@@ -628,16 +628,17 @@ def check_policy_gradient_loss_leaves_inputs_alone(answers):
 
 
 def check_policy_gradient_loss_keeps_float64(answers):
-    mask, advantages = torch.ones(1, 2, dtype=torch.bool), torch.ones(1, dtype=torch.float64)
-    loss = answers.policy_gradient_loss(torch.tensor([[-1.0, -2.0]], dtype=torch.float64), advantages, mask)
+    mask = torch.ones(1, 2, dtype=torch.bool)
+    loss = answers.policy_gradient_loss(torch.tensor([[-1.0, -2.0]], dtype=torch.float64), torch.ones(1, dtype=torch.float64), mask)
     expect_close(1e9 * (loss.double() - 3.0), 0.0, message(
         en="A small number was added to a divisor, and the loss of one completion shows it: N is at least 1 and needs none.",
         zh="除数上加了一个很小的数，一条回答的损失看得出来：N 至少是 1，不需要加。"))
-    token_logps = torch.tensor([[-1e8, -0.5]], dtype=torch.float64)
-    loss = answers.policy_gradient_loss(token_logps, advantages, mask)
-    expect_close(loss - 1e8, 0.5, message(
-        en="float64 log-probabilities were rounded to float32: the loss 100000000.5 lost its fraction.",
-        zh="float64 的对数概率被舍入成了 float32：损失 100000000.5 丢了小数部分。"))
+    for logps, advantage in (([[-1e8, -0.5]], 1.0), ([[-0.5, -0.5]], 1e8 + 0.5)):
+        token_logps, advantages = torch.tensor(logps, dtype=torch.float64), torch.tensor([advantage], dtype=torch.float64)
+        loss = answers.policy_gradient_loss(token_logps, advantages, mask)
+        expect_close(loss - 1e8, 0.5, message(
+            en="float64 log-probabilities or advantages were rounded to float32: the loss 100000000.5 lost its fraction.",
+            zh="float64 的对数概率或优势被舍入成了 float32：损失 100000000.5 丢了小数部分。"))
 
 
 def check_policy_gradient_loss_refuses_bad_input(answers):

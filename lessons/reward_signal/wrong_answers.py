@@ -208,6 +208,14 @@ wrong("sum_in_float32", "float32 is always enough | float32 总是够用",
       rewards = (components.float() * weights.float()).nansum(dim=1).masked_fill(unscored, math.nan)
       """)
 
+wrong("weights_in_float32", "weights are round numbers, so float32 is enough | 权重都是整齐的数，float32 足够",
+      caught_by="check_combine_reward_components_keeps_float64",
+      todo_1="""
+      absent = components.isnan()
+      unscored = absent.all(dim=1) if missing == "skip" else absent.any(dim=1)
+      rewards = (components * weights.float()).nansum(dim=1).masked_fill(unscored, math.nan)
+      """)
+
 wrong("any_word_propagates", "every other word means propagate | 别的词都当作 propagate",
       caught_by="check_combine_reward_components_refuses_bad_input",
       function="""

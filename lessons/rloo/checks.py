@@ -92,7 +92,7 @@ def check_aggregate_sequence_logps_refuses_bad_input(answers):
 def hidden_aggregate_sequence_logps_random(answers, rng):
     for junk, n, length, scale, dtype in (
             (-math.inf, rng.integer(2, 8), rng.integer(3, 12), 1.0, torch.float32), (math.nan, rng.integer(9, 20), 1, 1e3, torch.float32),
-            (1e6, rng.integer(4, 8), rng.integer(15, 20), 1e-4, torch.float32), (-1e6, 1, rng.integer(3, 12), 1.0, torch.float64)):
+            (1e6, rng.integer(9, 20), rng.integer(15, 20), 1e-4, torch.float32), (-1e6, 1, rng.integer(3, 12), 1.0, torch.float64)):
         mask = rng.normal(n, length) > 0
         mask[:, rng.integer(0, length - 1)] = True
         token_logps = (scale * rng.token_logps(n, length).to(dtype)).masked_fill(~mask, junk).requires_grad_()
@@ -189,11 +189,12 @@ def check_shape_rloo_rewards_limits_nothing(answers):
 
 
 def check_shape_rloo_rewards_missing_stays_missing(answers):
-    old, reference = torch.tensor([[-1.0], [-1.0]]), torch.tensor([[-1.5], [-1.5]])
-    got = answers.shape_rloo_rewards(torch.tensor([math.nan, 1.0]), old, reference, torch.ones(2, 1, dtype=torch.bool), beta=1.0)
-    expect_close(got, ([math.nan, 0.5], [0.5, 0.5]), message(
-        en="A missing reward is not 0: its shaped reward stays NaN, while its KL and the other completions stay as they are.",
-        zh="缺失奖励不等于 0：它的塑形奖励仍为 NaN，而它的 KL 与其他回答不受影响。"))
+    old, reference = torch.full((3, 1), -1.0), torch.full((3, 1), -1.5)
+    got = answers.shape_rloo_rewards(torch.tensor([math.nan, 1.0, -1.0]), old, reference, torch.ones(3, 1, dtype=torch.bool), beta=1.0)
+    expect_close(got, ([math.nan, 0.5, -1.5], [0.5, 0.5, 0.5]), message(
+        en="A missing reward is NaN, not 0 and not -1: its shaped reward stays NaN, while its KL and the other completions stay as they "
+           "are.",
+        zh="缺失奖励是 NaN，不是 0，也不是 -1：它的塑形奖励仍为 NaN，而它的 KL 与其他回答不受影响。"))
 
 
 def check_shape_rloo_rewards_takes_integer_rewards(answers):
@@ -228,10 +229,11 @@ def check_shape_rloo_rewards_leaves_inputs_alone(answers):
 
 def check_shape_rloo_rewards_keeps_float64(answers):
     old, reference = torch.tensor([[-1e8]], dtype=torch.float64), torch.tensor([[-1e8 - 0.5]], dtype=torch.float64)
-    got = answers.shape_rloo_rewards(torch.tensor([1.0], dtype=torch.float64), old, reference, torch.tensor([[True]]), beta=1.0)
-    expect_close(got, ([0.5], [0.5]), message(
-        en="float64 log-probabilities were rounded to float32 before the difference was taken.",
-        zh="在求差之前，float64 的对数概率被舍入成了 float32。"))
+    rewards = torch.tensor([1e8 + 1.0], dtype=torch.float64)
+    shaped, sequence_kl = answers.shape_rloo_rewards(rewards, old, reference, torch.tensor([[True]]), beta=1.0)
+    expect_close((shaped - 1e8, sequence_kl), ([0.5], [0.5]), message(
+        en="float64 rewards or log-probabilities were rounded to float32 before the difference was taken.",
+        zh="在求差之前，float64 的奖励或对数概率被舍入成了 float32。"))
 
 
 def check_shape_rloo_rewards_refuses_bad_input(answers):
@@ -590,6 +592,10 @@ def check_rloo_policy_loss_keeps_float64(answers):
     expect_close(losses, torch.tensor([-0.606531]), message(  # -exp(-0.5)
         en="float64 sequence log-probabilities were rounded to float32 before the ratio was taken.",
         zh="在求比率之前，float64 的序列对数概率被舍入成了 float32。"))
+    losses, _ = answers.rloo_policy_loss(new, new.clone(), torch.tensor([1e8 + 0.5], dtype=torch.float64))
+    expect_close(losses + 1e8, torch.tensor([-0.5]), message(
+        en="float64 advantages were rounded to float32: at ratio 1 the loss -100000000.5 lost its fraction.",
+        zh="float64 的优势被舍入成了 float32：比率为 1 时，损失 -100000000.5 丢了小数部分。"))
 
 
 def check_rloo_policy_loss_refuses_bad_input(answers):
@@ -608,7 +614,7 @@ def check_rloo_policy_loss_refuses_bad_input(answers):
 
 def hidden_rloo_policy_loss_random(answers, rng):
     for copies, scale in ((3, 1.0), (6, 1e-4), (1, 1e2), (2, 1.0)):
-        low, high = rng.uniform(0.1, 0.7), rng.uniform(0.1, 2.0)
+        low, high = rng.uniform(0.1, 0.7), rng.uniform(0.1, 5.0)
         # Below, inside and above the clip range, and never so near a bound that rounding would decide.
         ratios = torch.tensor([rng.uniform(*part) for part in
                                ((0.01, 0.95 - low), (1.02 - low, 1.0), (1.0, 0.98 + high), (1.05 + high, 20.0)) for _ in range(3 * copies)])

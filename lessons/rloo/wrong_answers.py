@@ -457,6 +457,22 @@ wrong("kl_in_float32", "float32 is always enough | float32 总是够用",
       shaped_rewards = external_rewards.detach() - beta * sequence_kl
       """)
 
+wrong("minus_one_is_missing", "a reward of -1 stands for a missing one | 奖励 -1 表示缺失",
+      caught_by="check_shape_rloo_rewards_missing_stays_missing",
+      todo_2="""
+      token_kl = old_token_logps.detach() - reference_token_logps.detach()
+      sequence_kl = token_kl.masked_fill(~completion_mask, 0.0).sum(dim=-1)
+      shaped_rewards = (external_rewards.detach() - beta * sequence_kl).masked_fill(external_rewards == -1, float("nan"))
+      """)
+
+wrong("rewards_in_float32", "rewards are small, so float32 is enough | 奖励不大，float32 足够",
+      caught_by="check_shape_rloo_rewards_keeps_float64",
+      todo_2="""
+      token_kl = old_token_logps.detach() - reference_token_logps.detach()
+      sequence_kl = token_kl.masked_fill(~completion_mask, 0.0).sum(dim=-1)
+      shaped_rewards = external_rewards.detach().float() - beta * sequence_kl
+      """)
+
 wrong("infinite_reward_taken", "bad input is the caller's business | 错误的输入由调用者负责",
       caught_by="check_shape_rloo_rewards_refuses_bad_input",
       function="""
@@ -1432,6 +1448,15 @@ wrong("loss_in_float32", "float32 is always enough | float32 总是够用",
       caught_by="check_rloo_policy_loss_keeps_float64",
       todo_4="""
       ratios = torch.exp(new_logps.float() - old_logps.detach().float())
+      clipped = ratios.clamp(1.0 - epsilon_low, 1.0 + epsilon_high)
+      fixed = advantages.detach().float()
+      losses = -torch.minimum(ratios * fixed, clipped * fixed)
+      """)
+
+wrong("advantages_in_float32", "advantages are small, so float32 is enough | 优势不大，float32 足够",
+      caught_by="check_rloo_policy_loss_keeps_float64",
+      todo_4="""
+      ratios = torch.exp(new_logps - old_logps.detach())
       clipped = ratios.clamp(1.0 - epsilon_low, 1.0 + epsilon_high)
       fixed = advantages.detach().float()
       losses = -torch.minimum(ratios * fixed, clipped * fixed)

@@ -30,10 +30,11 @@ def check_completion_mask_from_ids_true_means_valid(answers):
 
 
 def check_completion_mask_from_ids_keeps_the_first_eos(answers):
-    got = answers.completion_mask_from_ids(torch.tensor([[5, 6, 2, 0, 0]]), 2)
-    expect_close(got[0, 2], torch.tensor(True), message(
-        en="The first EOS was dropped. The policy sampled it, so it is a valid token: without it the policy never learns when to stop.",
-        zh="第一个 EOS 被丢掉了。它也是策略采样出来的，属于有效 Token；没有它，策略学不会何时停止。"))
+    for ids, place in (([5, 6, 2, 0, 0], 2), ([2], 0)):
+        got = answers.completion_mask_from_ids(torch.tensor([ids]), 2)
+        expect_close(got[0, place], torch.tensor(True), message(
+            en="The first EOS was dropped. The policy sampled it, so it is a valid token: without it the policy never learns when to stop.",
+            zh="第一个 EOS 被丢掉了。它也是策略采样出来的，属于有效 Token；没有它，策略学不会何时停止。"))
 
 
 def check_completion_mask_from_ids_ends_with_the_eos(answers):
@@ -110,7 +111,7 @@ def hidden_completion_mask_from_ids_random(answers, rng):
         eos_id = max(first_id, 0) + rng.integer(0, 9)
         ids = torch.tensor([[first_id + rng.integer(0, 14) for _ in range(min(length, 20))] for _ in range(rows)])
         # Cut off, without an EOS; and padded with the EOS to a length at which a counter of 8 bits starts again.
-        ids = torch.cat([ids, ids.where(ids != eos_id, eos_id + 1)])
+        ids = torch.cat([ids.where(ids != eos_id, eos_id + 1), ids])
         ids = torch.cat([ids, torch.full((2 * rows, length - ids.shape[1]), eos_id)], dim=1)
         expect_close(answers.completion_mask_from_ids(ids, eos_id), spec.completion_mask_from_ids(ids, eos_id), message(
             en="Random ids, with no, one or many EOS in a row: the mask is not True exactly up to the first one.",
@@ -265,7 +266,7 @@ def hidden_gather_token_logps_random(answers, rng):
     for n, prompt_length, length, size, temperature, scale, dtype in (
             (rng.integer(2, 5), rng.integer(1, 4), rng.integer(2, 6), rng.integer(3, 8), rng.uniform(0.4, 2.5), 3.0, torch.float32),
             (rng.integer(2, 5), rng.integer(5, 9), rng.integer(13, 20), rng.integer(3, 8), rng.uniform(0.02, 0.09), 0.1, torch.float32),
-            (1, 1, rng.integer(2, 6), rng.integer(9, 20), rng.uniform(3.0, 30.0), 20.0, torch.float64),
+            (1, 1, rng.integer(2, 6), rng.integer(30, 50), rng.uniform(3.0, 30.0), 20.0, torch.float64),
             (rng.integer(9, 20), rng.integer(2, 4), 1, 2, 1.0, 3.0, torch.float32)):
         logits = (scale * rng.normal(n, prompt_length + length, size).to(dtype)).requires_grad_()
         ids = torch.tensor([[rng.integer(0, size - 1) for _ in range(prompt_length + length)] for _ in range(n)])
@@ -453,13 +454,15 @@ def hidden_validate_group_random(answers, rng):
     for _ in range(40):
         shared = {field: f"v{rng.integer(10, 99)}" if rng.integer(0, 1) else rng.integer(0, 99) for field in fields}
         records = [{"sample_id": i, **shared} for i in range(rng.integer(1, 20))]
-        record, field, change = records[rng.integer(0, len(records) - 1)], fields[rng.integer(0, 4)], rng.integer(0, 3)
+        record, field, change = records[rng.integer(0, len(records) - 1)], fields[rng.integer(0, 4)], rng.integer(0, 4)
         if change == 1:
             record[field] = rng.integer(100, 199)
         elif change == 2:
             record[field] = None
         elif change == 3:
             del record[field]
+        elif change == 4:
+            record[field] = record[field].upper() if isinstance(record[field], str) else str(record[field])
         try:
             got = answers.validate_group(records)
         except ValueError as error:

@@ -198,6 +198,13 @@ wrong("count_of_eight_bits", "eight bits are enough to count | 八位足够计�
       completion_mask = is_eos.cumsum(dim=-1, dtype=torch.uint8) - is_eos == 0
       """)
 
+wrong("one_token_cannot_be_an_eos", "a completion of one token has no EOS to keep | 只有一个 Token 的回答没有 EOS 可留",
+      caught_by="check_completion_mask_from_ids_keeps_the_first_eos",
+      todo_1="""
+      is_eos = (completion_ids == eos_id).long()
+      completion_mask = (is_eos.cumsum(dim=-1) - is_eos == 0) if completion_ids.shape[1] > 1 else completion_ids != eos_id
+      """)
+
 wrong("no_eos_id_taken", "bad input is the caller's business | 错误的输入由调用者负责",
       caught_by="check_completion_mask_from_ids_refuses_bad_input",
       function="""
@@ -1085,6 +1092,17 @@ wrong("empty_text_is_missing", "an empty text is a missing field | 空字符串�
       if len(values) < len(records) or any(value != values[0] for value in values):
           raise ValueError(field)
       shared[field] = values[0]
+      """)
+
+wrong("prompts_compared_without_case", "capital letters in a prompt_id mean nothing | prompt_id 的大小写没有意义",
+      caught_by="hidden_validate_group_random",
+      todo_3="""
+      values = [record[field] for record in records if field in record]
+      if field == "prompt_id":
+          values = [value.lower() if isinstance(value, str) else value for value in values]
+      if len(values) < len(records) or any(value != values[0] for value in values):
+          raise ValueError(field)
+      shared[field] = records[0][field]
       """)
 
 wrong("one_record_is_not_checked", "a group of one needs no check | 只有一条的组不必检查",

@@ -177,7 +177,8 @@ def test_untouched_skeleton_is_open_at_every_check(lesson):
     for todo, check in lesson.every_check:
         verdict = judge(check, todo.function, namespace)
         assert (verdict.status, verdict.got) == (OPEN, None), (check.__name__, verdict)
-        assert f"TODO {todo.number}: {todo.title}" in verdict.message.en
+        english, chinese = todo.title.split(" | ")
+        assert f"TODO {todo.number}: {english}." in verdict.message.en and f"TODO {todo.number}：{chinese}。" in verdict.message.zh
 
 
 @each_lesson

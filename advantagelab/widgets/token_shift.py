@@ -80,17 +80,17 @@ def describe_shift(temperature: float) -> Words:
         return Words(
             alt,
             text(
-                f"Sampled at temperature 1.00 and scored at 1.00: {first} and {second}, and the first ratios are 1.",
-                f"采样温度 1.00，评分温度也是 1.00：{first} 和 {second}，最初的比率都是 1。",
+                f"Sampled and updated at temperature 1.00: {first} and {second}, and both see the same probabilities.",
+                f"采样和更新都用温度 1.00：{first} 和 {second}，两次算出的概率相同。",
             ),
         )
     return Words(
         alt,
         text(
             f"Sampled at temperature {number(temperature)}: {first} and {second}. Scored at 1.00 in the update, "
-            f"the first ratios would be {ratios[0]} and {ratios[1]} instead of 1.",
+            f"the probabilities would be off by factors of {ratios[0]} and {ratios[1]}.",
             f"采样温度 {number(temperature)}：{first} 和 {second}。"
-            f"更新时若按温度 1.00 评分，最初的比率就是 {ratios[0]} 和 {ratios[1]}，而不是 1。",
+            f"更新时若按温度 1.00 计算，概率就成了采样时的 {ratios[0]} 倍和 {ratios[1]} 倍。",
         ),
     )
 

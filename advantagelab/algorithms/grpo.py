@@ -58,7 +58,7 @@ def group_relative_advantages(
     advantages = torch.zeros_like(rewards)
     for group in group_ids.unique():
         # scored = ???              # [N] bool: completions of this group that have a reward | 本组中有奖励的回答
-        # values = ???              # [number scored]: their rewards | 它们的奖励
+        # values = ???              # [number scored]: their rewards, possibly none | 它们的奖励，可能一个也没有
         # advantages[scored] = ???  # [number scored]: stays 0 if all are equal; divided only if scale says so | 全等时保持 0；按 scale 缩放
         ### BEGIN SOLUTION TODO 1: Group-relative advantages | 组相对优势
         scored = (group_ids == group) & ~rewards.isnan()
@@ -79,14 +79,14 @@ def k3_kl(
 
     token_logps, reference_token_logps: [N, T] float; outside the mask they may hold anything | 掩码之外可以是任何值
     completion_mask: [N, T] bool, True = valid
-    returns: [N, T] float: exp(x) - x - 1 with x = reference - policy, accurate near x = 0; 0 outside the mask;
+    returns: [N, T] float: k3 of x = reference - policy, accurate near x = 0; 0 outside the mask;
              only token_logps receives a gradient, also 0 outside the mask | 只有 token_logps 得到梯度，掩码之外为 0
     ValueError: see require_token_values | 见 require_token_values
     Source: Schulman, "Approximating KL divergence"; DeepSeekMath, equation 4 (2402.03300)
     """
     require_token_values(completion_mask, token_logps, reference_token_logps)
     # log_ratios = ???  # [N, T]: x, reference frozen, 0 on padding, so that nothing leaks | 即 x，参考策略停止梯度，填充处为 0
-    # token_kl = ???    # [N, T]: torch.expm1(x) is exp(x) - 1 without the rounding near 0 | 在 0 附近没有舍入误差的 exp(x) - 1
+    # token_kl = ???    # [N, T]: k3 of x; near 0, torch.expm1 does not round | x 的 k3；在 0 附近，torch.expm1 没有舍入误差
     ### BEGIN SOLUTION TODO 2: k3 on each token | 逐 Token 的 k3
     log_ratios = (reference_token_logps.detach() - token_logps).masked_fill(~completion_mask, 0.0)
     token_kl = torch.expm1(log_ratios) - log_ratios

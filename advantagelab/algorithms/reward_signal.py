@@ -38,7 +38,7 @@ def combine_reward_components(components: torch.Tensor, weights: torch.Tensor, m
     missing: "skip" sums the components present and gives NaN only if none is (default, as TRL);
              "propagate" gives NaN if any is missing
              | "skip" 对现有的分量求和，全部缺失才得 NaN；"propagate" 只要有一个缺失就得 NaN
-    returns: rewards [N] float, detached | 停止梯度
+    returns: rewards [N], in the dtype of components (integers: float32), detached | 与 components 同 dtype（整数则为 float32），停止梯度
     ValueError: components not [N, K] or empty, weights not [K], an infinite component, a weight not finite, another `missing`
                 | 分量不是非空二维张量、权重不是 [K]、分量为无穷、权重不是有限数、`missing` 取其他值
     Source: TRL GRPOTrainer and RLOOTrainer (nansum over the weighted components)
@@ -52,7 +52,7 @@ def combine_reward_components(components: torch.Tensor, weights: torch.Tensor, m
     if missing not in ("skip", "propagate"):
         raise ValueError('missing must be "skip" or "propagate" | missing 只能是 "skip" 或 "propagate"')
     components = components.detach() if components.is_floating_point() else components.float()
-    weights = weights.detach()
+    weights = weights.detach().to(components.dtype)
     # absent = ???     # [N, K] bool: which components are missing | 哪些分量缺失
     # unscored = ???   # [N] bool: which completions get no reward, by `missing` | 按 `missing`，哪些回答没有奖励
     # rewards = ???    # [N]: weighted sum of the components present; NaN where unscored | 现有分量的加权和；没有奖励处为 NaN
@@ -80,7 +80,7 @@ def discounted_returns(rewards: torch.Tensor, completion_mask: torch.Tensor, gam
     rewards = rewards.detach() if rewards.is_floating_point() else rewards.float()
     returns = torch.zeros_like(rewards)
     # valid_rewards = ???  # [N, T]: padding adds nothing, whatever it holds | 填充不论是什么值，都没有贡献
-    # later = ???          # [N]: return of the step after; it begins at 0 behind the last step | 下一步的回报；最后一步之后从 0 开始
+    # later = ???          # [N]: return of the step after; it begins at 0 after the last step | 下一步的回报；最后一步之后从 0 开始
     # returns[:, t] = ???  # [N], for each t from the last to the first | 从最后一步往前逐步计算
     ### BEGIN SOLUTION TODO 2: Discounted returns | 折扣回报
     valid_rewards = rewards.masked_fill(~completion_mask, 0.0)
@@ -152,7 +152,7 @@ def policy_gradient_loss(token_logps: torch.Tensor, advantages: torch.Tensor, co
                  | 每一步一个；掩码之外可以是任何值
     advantages: [N] float or int, one for each completion, frozen here | 每条回答一个，在此停止梯度
     completion_mask: [N, T] bool, True = valid, valid steps first
-    returns: loss [] float; the gradient by a valid token_logps[i, t] is -advantages[i] / N, elsewhere 0 | 一个数
+    returns: loss [] float; the gradient with respect to a valid token_logps[i, t] is -advantages[i] / N, elsewhere 0 | 一个数
     ValueError: advantages not [N] or not finite; see require_steps | 优势不是 [N] 或不是有限数；另见 require_steps
     Source: Williams 1992 (REINFORCE with a baseline)
     """

@@ -418,7 +418,8 @@ def check_grpo_token_losses_gradient_reaches_new_logps(answers):
     new = torch.tensor([[-2.0], [-3.0]], requires_grad=True)
     got = answers.grpo_token_losses(new, new.detach().clone(), torch.tensor([1.5, -1.0]), torch.ones(2, 1, dtype=torch.bool))
     expect_close(gradient(got, new), [[-1.5], [1.0]], message(
-        en="At ratio 1 the gradient by new_token_logps is minus the advantage too: here it was cut off, and nothing would be learned.",
+        en="At ratio 1 the gradient with respect to new_token_logps is minus the advantage too: here it was cut off, and nothing would be "
+           "learned.",
         zh="比率为 1 时，损失对 new_token_logps 的梯度也等于优势的相反数：这里梯度被切断了，策略学不到任何东西。"))
 
 
@@ -726,8 +727,8 @@ def check_reduce_token_losses_weights(answers):
         losses = torch.ones(2, 8, requires_grad=True)
         got = answers.reduce_token_losses(losses, mask, reduction, max_length=10)
         expect_close(gradient(got, losses), [[short] * 2 + [0.0] * 6, [long] * 8], message(
-            en="The gradient by a token's loss is the weight of that token, here for completions of 2 and 8 tokens; it was cut off or "
-               "spread differently.",
+            en="The gradient with respect to a token's loss is the weight of that token, here for completions of 2 and 8 tokens; it was "
+               "cut off or spread differently.",
             zh="损失对某个 Token 损失的梯度就是该 Token 的权重，这里两条回答各有 2 个和 8 个 Token；梯度被切断了，或分配有误。"))
 
 

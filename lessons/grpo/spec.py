@@ -23,7 +23,7 @@ def group_relative_advantages(rewards, group_ids, scale, ddof, eps):
 
 
 def k3_kl(token_logps, reference_token_logps, completion_mask):
-    """k3 of each token, and its derivative by the policy's log-probability."""
+    """k3 of each token, and its derivative with respect to the policy's log-probability."""
     estimates = np.zeros(completion_mask.shape, dtype=np.float64)
     slopes = np.zeros(completion_mask.shape, dtype=np.float64)
     for i, (scores, reference, valid) in enumerate(
@@ -37,7 +37,7 @@ def k3_kl(token_logps, reference_token_logps, completion_mask):
 
 
 def grpo_token_losses(new_token_logps, old_token_logps, advantages, completion_mask, token_kl, beta, epsilon_low, epsilon_high):
-    """Loss of each token, and its derivative by the new log-probability with token_kl held fixed, read from the table of cases."""
+    """Loss of each token, and its derivative with respect to the new log-probability, token_kl held fixed, read from the table of cases."""
     losses = np.zeros(completion_mask.shape, dtype=np.float64)
     slopes = np.zeros(completion_mask.shape, dtype=np.float64)
     new, old, kl, mask = (values.tolist() for values in (new_token_logps, old_token_logps, token_kl, completion_mask))

@@ -595,8 +595,8 @@ def check_policy_gradient_loss_gradient(answers):
     mask = torch.tensor([[True, True, False], [True, False, False]])
     loss = answers.policy_gradient_loss(token_logps, torch.tensor([1.0, -3.0]), mask)
     expect_close(gradient(loss, token_logps), torch.tensor([[-0.5, -0.5, 0.0], [1.5, 0.0, 0.0]]), message(
-        en="The gradient by every valid step's log-probability is minus the advantage over N, and 0 in the padding, however likely the "
-           "step was.",
+        en="The gradient with respect to every valid step's log-probability is minus the advantage over N, and 0 in the padding, however "
+           "likely the step was.",
         zh="对每个有效步的对数概率，梯度等于优势的相反数除以 N，与这一步的概率大小无关；填充处为 0。"))
 
 

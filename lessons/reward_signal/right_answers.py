@@ -91,6 +91,13 @@ right("nan_added_back", todo_1="""
       rewards = total + torch.zeros_like(total).masked_fill(bad, math.nan)
       """)
 
+right("product_without_a_cast", todo_1="""
+      absent = components.isnan()
+      unscored = absent.all(dim=1) if missing == "skip" else absent.any(dim=1)
+      rewards = components.nan_to_num(0.0) @ weights
+      rewards[unscored] = math.nan
+      """)
+
 # TODO 2: discounted_returns
 
 right("recursion_with_where", todo_2="""

@@ -301,14 +301,6 @@ wrong("one_component_needs_no_weight", "a single component needs no weight | 只
       rewards = weighted.nansum(dim=1).masked_fill(unscored, math.nan)
       """)
 
-wrong("weights_are_float", "weights have the type of the components | 权重与分量类型相同",
-      caught_by="check_combine_reward_components_takes_integers",
-      todo_1="""
-      absent = components.isnan()
-      unscored = absent.all(dim=1) if missing == "skip" else absent.any(dim=1)
-      rewards = (components.nan_to_num() @ weights).masked_fill(unscored, math.nan)
-      """)
-
 wrong("default_is_propagate", "a missing component spoils the reward unless told otherwise | 未说明时，缺一个分量奖励就作废",
       caught_by="check_combine_reward_components_skips_what_is_missing",
       function="""

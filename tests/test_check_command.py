@@ -48,7 +48,7 @@ def test_text_names_verdict_message_in_both_languages_and_time(capsys, tmp_path)
     assert lines[place].split()[0] == "failed" and lines[place].endswith(" ms")
     assert "0 · inf is NaN" in lines[place + 1] and "0 · inf 等于 NaN" in lines[place + 2]
     assert "[-3, -4]" in lines[place + 3] and "nan" in lines[place + 4]
-    assert "passed" in lines[place - 1] and lines[-1].startswith("52 of 54 checks pass")
+    assert "passed" in lines[place - 1] and lines[-1].startswith("58 of 60 checks pass")
 
 
 def test_the_untouched_skeleton_is_open_everywhere(capsys, tmp_path):

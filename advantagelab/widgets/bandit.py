@@ -26,8 +26,8 @@ DRAWS = (
 )
 MEAN = {"facecolor": "#d9d9d9", "edgecolor": BLACK, "linewidth": 0.8}
 PLACES = {
-    "none": {"color": VERMILLION, "marker": "s", "markersize": 7},
-    "value": {"color": ORANGE, "marker": "^", "markersize": 8},
+    "none": {"color": BLACK, "marker": "x", "markersize": 7, "markeredgewidth": 2},
+    "value": {"color": BLACK, "marker": "P", "markersize": 8},
     "best": {"color": GREEN, "marker": "*", "markersize": 11},
 }
 

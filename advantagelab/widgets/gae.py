@@ -1,4 +1,4 @@
-"""How far back does a reward reach? TD residuals, GAE and returns on a short trajectory."""
+"""How far back does a reward reach? TD residuals, GAE and returns on a short completion."""
 
 from typing import Any, NamedTuple
 
@@ -33,7 +33,7 @@ class Estimates(NamedTuple):
 
 
 def generalized_advantages(rewards: np.ndarray, values: np.ndarray, next_value: float, gamma: float, lam: float) -> Estimates:
-    """rewards, values: [T]; next_value: the value after the last step, 0 if the trajectory has ended there."""
+    """rewards, values: [T]; next_value: the value after the last step, 0 if the completion has ended there."""
     rewards, values = np.asarray(rewards, dtype=float), np.asarray(values, dtype=float)
     residuals = rewards + gamma * np.append(values[1:], next_value) - values
     later = np.arange(len(rewards)) - np.arange(len(rewards))[:, None]
@@ -85,11 +85,11 @@ def describe_gae(gamma: float, lam: float, reward: float, terminated: bool, numb
     def listed(row: np.ndarray) -> str:
         return text(", ", "，").join(number(value) for value in row)
 
-    end = text("the trajectory ends after step 5", "轨迹在第 5 步之后终止")
+    end = text("the completion ends after step 5", "回答在第 5 步之后终止")
     if not terminated:
         end = text(
-            f"the trajectory is cut off after step 5, value there {VALUE_AFTER_CUT}",
-            f"轨迹在第 5 步之后截断，那里的价值是 {VALUE_AFTER_CUT}",
+            f"the completion is cut off after step 5, value there {VALUE_AFTER_CUT}",
+            f"回答在第 5 步之后被截断，那里的价值是 {VALUE_AFTER_CUT}",
         )
     alt = text(
         f"Steps 1 to {STEPS}, γ = {number(gamma)}, λ = {number(lam)}, reward {number(reward)} at step {STEPS} and 0 before; {end}. "
@@ -115,7 +115,7 @@ def describe_gae(gamma: float, lam: float, reward: float, terminated: bool, numb
         weight = number(numbers.weights[0, -1])
         caption = text(
             f"The reward at the end counts (γλ)^4 = {weight} in the advantage of step 1: one factor γλ for each step back.",
-            f"末尾的奖励在第 1 步的优势里占 (γλ)^4 = {weight}：每往回一步，就乘一次 γλ。",
+            f"末尾的奖励在第 1 步的优势里系数是 (γλ)^4 = {weight}：每往回一步，就乘一次 γλ。",
         )
     return Words(alt, caption)
 
@@ -130,7 +130,7 @@ def _draw(figure: Figure, values: dict[str, Any]) -> Words:
 
 
 def gae() -> Picture:
-    """GAE on five steps: λ, γ, the last reward, and whether the end is one. | 五步轨迹上的 GAE：λ、γ、最后的奖励、是否真的结束。"""
+    """GAE on five steps: λ, γ, the last reward, and whether the end is one. | 五步上的 GAE：λ、γ、最后的奖励、是否真的结束。"""
     if is_static():
         return Picture(SIZE, frame_gae, _draw, START)
     ends = [(text("ended", "终止"), True), (text("cut off", "截断"), False)]

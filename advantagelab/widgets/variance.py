@@ -17,7 +17,7 @@ BANDITS = {
     "uniform": ((1 / 3, 1 / 3, 1 / 3), (1.0, 0.0, 0.5)),
     "skewed": ((0.2, 0.3, 0.5), (1.0, 0.0, 0.0)),
 }
-NAMES = {"uniform": "p = (1/3, 1/3, 1/3), R = (1, 0, 0.5)", "skewed": "p = (0.2, 0.3, 0.5), R = (1, 0, 0)"}
+NAMES = {"uniform": "p = (1/3, 1/3, 1/3), r = (1, 0, 0.5)", "skewed": "p = (0.2, 0.3, 0.5), r = (1, 0, 0)"}
 GROUP_SIZES = range(2, 6)
 ESTIMATORS = ("none", "group_mean", "leave_one_out")
 START = {"bandit": "skewed", "group_size": 2, "shift": 0.0}

@@ -45,7 +45,7 @@ def named(reduction: str, words=text) -> str:
         "sequence_mean": words("Sequence mean (GRPO)", "序列平均（GRPO）"),
         "token_mean": words("Token mean (DAPO)", "Token 平均（DAPO）"),
         "sequence_sum": words("Sequence sum", "序列求和"),
-        "constant": words("Constant reduction (Dr.GRPO)", "常数归约（Dr.GRPO）"),
+        "constant": words("Constant reduction (Dr.GRPO), scale × 10", "常数归约（Dr.GRPO），刻度放大 10 倍"),
     }[reduction]
 
 
@@ -101,8 +101,8 @@ def describe_reduction(pushes: dict[str, Push], lengths: tuple[int, int]) -> Wor
     return Words(alt, text(
         f"Sequence mean: the two completions weigh the same, a token of the shorter one {times} times one of the longer. "
         f"The other three: all tokens weigh the same, the longer completion {times} times the shorter.",
-        f"序列平均：两条回答分量相同，较短那条的一个 Token 抵得上较长那条的 {times} 个。"
-        f"其余三种：所有 Token 分量相同，较长那条回答的分量是较短那条的 {times} 倍。",
+        f"序列平均：两条回答权重相同，较短那条的一个 Token 抵得上较长那条的 {times} 个。"
+        f"其余三种：所有 Token 权重相同，较长那条回答的权重是较短那条的 {times} 倍。",
     ))
 
 

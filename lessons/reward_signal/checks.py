@@ -160,7 +160,7 @@ def check_discounted_returns_discounts_once_a_step(answers):
     got = answers.discounted_returns(torch.tensor([[0.0, 0.0, 8.0]]), torch.ones(1, 3, dtype=torch.bool), gamma=0.5)
     expect_close(got, torch.tensor([[2.0, 4.0, 8.0]]), message(
         en="A reward k steps ahead counts gamma to the power k: gamma once for each step in between, and not at all at its own step.",
-        zh="k 步之后的奖励要乘 gamma 的 k 次方：中间每隔一步乘一次，自己这一步不乘。"))
+        zh="k 步之后的奖励要乘 gamma 的 k 次方：每往后一步乘一次，自己这一步不乘。"))
 
 
 def check_discounted_returns_default_gamma(answers):

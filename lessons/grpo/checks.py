@@ -76,25 +76,48 @@ def check_group_relative_advantages_eps_is_added_to_the_std(answers):
 
 
 def check_group_relative_advantages_equal_rewards_give_exactly_zero(answers):
-    # In float32 the mean of eight 0.7 is not 0.7, and the std of six 0.3 is not 0.
-    rewards = torch.tensor([0.7] * 8 + [0.3] * 6 + [1.0] * 3)
-    group_ids = torch.tensor([0] * 8 + [1] * 6 + [2] * 3)
+    # In float32 the mean of eight 0.7 is not 0.7, the std of six 0.3 is not 0, that of eight 100.7 or 1000.7 not even near 0.
+    rewards = torch.tensor([0.7] * 8 + [0.3] * 6 + [1.0] * 3 + [100.7] * 8 + [1000.7] * 8)
+    group_ids = torch.tensor([0] * 8 + [1] * 6 + [2] * 3 + [3] * 8 + [4] * 8)
     for ddof, scale, eps in ((0, "std", 1e-6), (1, "std", 0.0), (0, "none", 1e-6)):
         got = answers.group_relative_advantages(rewards, group_ids, scale=scale, ddof=ddof, eps=eps)
-        expect_close(got == 0, torch.ones(17, dtype=torch.bool), message(
-            en="A zero-variance group teaches nothing: its advantages are exactly 0. Rounding leaves a tiny distance from the mean and a "
-               "tiny standard deviation, and their quotient is not tiny: compare the largest reward with the smallest.",
-            zh="零方差组不提供任何信号：其优势恰好为 0。舍入会留下极小的均值偏离和极小的标准差，而二者之商并不小："
-               "应比较最大奖励与最小奖励。"))
+        expect_close(got == 0, torch.ones(33, dtype=torch.bool), message(
+            en="A zero-variance group teaches nothing: its advantages are exactly 0. Rounding leaves a small distance from the mean and a "
+               "small standard deviation, larger than any fixed threshold if the rewards are large, and their quotient is not small: "
+               "compare the largest reward with the smallest.",
+            zh="零方差组不提供任何信号：其优势恰好为 0。舍入会留下微小的均值偏离和微小的标准差，奖励大时它们会超过任何固定的阈值，"
+               "而二者之商并不小：应比较最大奖励与最小奖励。"))
 
 
 def check_group_relative_advantages_small_differences_count(answers):
-    rewards = torch.tensor([0.5, 0.5, 0.5, 0.5001], dtype=torch.float64)
-    got = answers.group_relative_advantages(rewards, torch.tensor([0, 0, 0, 0]), eps=0.0)
-    expect_close(got, torch.tensor([-0.577350, -0.577350, -0.577350, 1.732051]), message(
-        en="Rewards that differ a little are not equal: a zero-variance group is one whose largest reward is its smallest, "
-           "without a tolerance.",
-        zh="相差很小的奖励并不相等：零方差组是指最大奖励等于最小奖励，没有容差。"))
+    for low, high in ((0.5, 0.5001), (0.5, 0.5 + 1e-7), (0.0, 1e-7), (0.0, 1e-12)):
+        rewards = torch.tensor([low, low, low, high], dtype=torch.float64)
+        got = answers.group_relative_advantages(rewards, torch.tensor([0, 0, 0, 0]), eps=0.0)
+        expect_close(got, torch.tensor([-0.577350, -0.577350, -0.577350, 1.732051]), message(
+            en="Rewards that differ a little are not equal: a zero-variance group is one whose largest reward is its smallest, "
+               "without a tolerance.",
+            zh="相差很小的奖励并不相等：零方差组是指最大奖励等于最小奖励，没有容差。"))
+
+
+def check_group_relative_advantages_default_eps(answers):
+    rewards = torch.tensor([1e-6, 0.0, 0.0, 0.0])
+    got = answers.group_relative_advantages(rewards, torch.tensor([0, 0, 0, 0]))
+    expect_close(got, torch.tensor([0.523373, -0.174458, -0.174458, -0.174458]), message(  # 0.75e-6 / (0.433013e-6 + 1e-6)
+        en="eps is 1e-6 unless the caller says otherwise, which shows where the standard deviation is as small: the default was changed.",
+        zh="未指定时 eps 为 1e-6，标准差同样小时就看得出来：这里默认值被改动了。"))
+
+
+def check_group_relative_advantages_limits_nothing(answers):
+    rewards, group_ids = torch.tensor([1.0] + [0.0] * 599), torch.zeros(600, dtype=torch.int64)
+    said = message(
+        en="Rewards may be large, groups too, and so may advantages: the only success in 600 completions is worth 24 standard deviations, "
+           "and nothing is cut off.",
+        zh="奖励可以很大，组可以很大，优势也可以很大：600 条回答中唯一的成功高出 24 个标准差，一律不截断。")
+    got = answers.group_relative_advantages(rewards, group_ids, eps=0.0)
+    expect_close(got, torch.tensor([24.474477] + [-0.040859] * 599), said)  # sqrt(599), -1 / sqrt(599)
+    expect_close(answers.group_relative_advantages(-rewards, group_ids, eps=0.0), -got, said)
+    got = answers.group_relative_advantages(torch.tensor([1000.0, -2000.0, 7000.0]), torch.tensor([0, 0, 0]), scale="none")
+    expect_close(got, torch.tensor([-1000.0, -4000.0, 5000.0]), said)
 
 
 def check_group_relative_advantages_each_group_on_its_own(answers):
@@ -115,6 +138,16 @@ def check_group_relative_advantages_groups_may_interleave(answers):
         zh="组编号可以是任意整数，顺序任意，组大小可以不等：要比较编号，而不是把整批切成等长的块。"))
 
 
+def check_group_relative_advantages_ids_may_be_any_integers(answers):
+    large = 1000 * 2**40  # float32 cannot tell it from large + 1; modulo 64, 1000 or 2**32 it is 0
+    group_ids = torch.tensor([-1, large + 1, large, 1, -1, large + 1, large, 1])
+    got = answers.group_relative_advantages(torch.tensor([9.0, 1.0, 5.0, 2.0, 1.0, 3.0, 8.0, 7.0]), group_ids, scale="none")
+    expect_close(got, torch.tensor([4.0, -1.0, -1.5, -2.5, -4.0, 1.0, 1.5, 2.5]), message(
+        en="A group id may be any int64, negative or very large: none means \"no group\", and ids are compared as they are, not as float, "
+           "not as places in a list.",
+        zh="组编号可以是任意 int64，可以为负，也可以很大：没有哪个编号表示“无组”；编号要按原样比较，不转成浮点数，也不当作列表下标。"))
+
+
 def check_group_relative_advantages_missing_is_not_counted(answers):
     rewards, group_ids = torch.tensor([3.0, math.nan, 7.0]), torch.tensor([0, 0, 0])
     said = message(
@@ -131,6 +164,14 @@ def check_group_relative_advantages_missing_has_no_signal(answers):
         zh="没有奖励的回答优势为 0：不是 NaN，也不是负的组均值。"))
 
 
+def check_group_relative_advantages_only_nan_is_missing(answers):
+    for rewards in ([0.0, 1.0], [-1.0, 0.0], [-2.0, -1.0]):
+        got = answers.group_relative_advantages(torch.tensor(rewards), torch.tensor([0, 0]), scale="none")
+        expect_close(got, torch.tensor([-0.5, 0.5]), message(
+            en="0 and -1 are rewards like any other: only NaN says that a reward is missing.",
+            zh="0 和 -1 也是奖励，与别的没有两样：只有 NaN 表示奖励缺失。"))
+
+
 def check_group_relative_advantages_one_reward_gives_zero(answers):
     rewards = torch.tensor([5.0, 6.0, math.nan, math.nan, math.nan])  # alone; alone with a reward; no reward at all
     for ddof in (0, 1):
@@ -139,6 +180,18 @@ def check_group_relative_advantages_one_reward_gives_zero(answers):
             en="With fewer than two rewards in a group there is nothing to compare with: the advantage is 0. With ddof=1 a single reward "
                "gives 0/0, and a group without any has no mean.",
             zh="组内奖励不足两条时无可比较：优势为 0。ddof=1 时单条奖励会得出 0/0，而一条奖励都没有的组没有均值。"))
+
+
+def check_group_relative_advantages_goes_on_after_a_group_without_signal(answers):
+    # Each group without signal stands before one with signal, in the batch and by its id: alone, no reward at all, all equal.
+    for rewards in ([5.0], [math.nan, math.nan], [4.0, 4.0, 4.0]):
+        batch = torch.tensor(rewards + [1.0, 3.0, 8.0])
+        group_ids = torch.tensor([0] * len(rewards) + [1] * 3)
+        got = answers.group_relative_advantages(batch, group_ids, scale="none")
+        expect_close(got, torch.tensor([0.0] * len(rewards) + [-3.0, -1.0, 4.0]), message(
+            en="A group without signal gets 0 and is passed over; the groups after it have their advantages all the same: `break` and "
+               "`return` would leave them out.",
+            zh="没有信号的组优势为 0，跳过即可；它之后的组照常计算优势：`break` 或 `return` 会把它们漏掉。"))
 
 
 def check_group_relative_advantages_takes_integer_rewards(answers):
@@ -158,11 +211,12 @@ def check_group_relative_advantages_leaves_rewards_alone(answers):
 
 
 def check_group_relative_advantages_is_frozen(answers):
-    rewards = torch.tensor([1.0, 2.0, 6.0], requires_grad=True)
-    got = answers.group_relative_advantages(rewards, torch.tensor([0, 0, 0]))
-    expect_close(gradient(got[2:], rewards), [0.0, 0.0, 0.0], message(
-        en="Advantages are constants of the update: no gradient may flow back into the rewards.",
-        zh="优势对更新而言是常数：梯度不能流回奖励。"))
+    for values, scale in (([1.0, 2.0, 6.0], "std"), ([1.0, 2.0, 6.0], "none"), ([1.0, 6.0], "std"), ([1.0], "std")):
+        rewards = torch.tensor(values, requires_grad=True)
+        got = answers.group_relative_advantages(rewards, torch.zeros(len(values), dtype=torch.int64), scale=scale)
+        expect_close(gradient(got[-1:], rewards), [0.0] * len(values), message(
+            en="Advantages are constants of the update: no gradient may flow back into the rewards.",
+            zh="优势对更新而言是常数：梯度不能流回奖励。"))
 
 
 def check_group_relative_advantages_keeps_float64(answers):
@@ -189,10 +243,13 @@ def check_group_relative_advantages_refuses_bad_input(answers):
 
 
 def hidden_group_relative_advantages_random(answers, rng):
-    for scale, ddof in (("std", 0), ("std", 1), ("none", 0), ("std", 0)):
-        n, eps = rng.integer(12, 30), rng.uniform(0.01, 0.5)
+    for scale, ddof, groups, size, dtype in (
+            ("std", 0, 5, 1.0, torch.float32), ("std", 1, 5, 1.0, torch.float32), ("none", 0, 5, 1024.0, torch.float32),
+            ("std", 0, 1, 1.0, torch.float64), ("std", 0, 2, 2.0**-12, torch.float32), ("std", 1, 9, 1024.0, torch.float32)):
+        n, eps = rng.integer(17, 40), size * rng.uniform(0.01, 0.5)
         # Eighths are exact, so that rewards are either equal or clearly not.
-        rewards, group_ids = (8 * rng.rewards(n, missing=0.2)).round() / 8, rng.interleaved_groups(n, groups=5)
+        rewards = (size * (8 * rng.rewards(n, missing=0.2)).round() / 8).to(dtype)
+        group_ids = rng.interleaved_groups(n, groups) + rng.integer(-(2**60), 2**60)
         got = answers.group_relative_advantages(rewards, group_ids, scale, ddof, eps)
         expect_close(got, spec.group_relative_advantages(rewards, group_ids, scale, ddof, eps), message(
             en="Random groups of unequal size, interleaved, some rewards missing, random eps: an advantage is wrong.",

@@ -95,6 +95,87 @@ right("all_groups_at_once", function="""
           return torch.where((highest > lowest) & ~rewards.isnan(), result, 0.0)
       """)
 
+right("nanmean_of_the_group", todo_1="""
+      own = torch.where(group_ids == group, rewards, math.nan)
+      scored = ~own.isnan()
+      if len(own[scored].unique()) > 1:
+          centered = own - own.nanmean()
+          std = (centered.square().nansum() / (scored.sum() - ddof)).sqrt()
+          advantages = torch.where(scored, centered / (std + eps) if scale == "std" else centered, advantages)
+      """)
+
+right("skips_groups_without_signal", todo_1="""
+      scored = torch.logical_and(group_ids == group, ~torch.isnan(rewards)).nonzero(as_tuple=True)[0]
+      values = rewards.index_select(0, scored)
+      if values.numel() < 2 or values.aminmax().min == values.aminmax().max:
+          continue
+      divisor = torch.std(values, correction=ddof).add(eps) if scale == "std" else torch.ones(())
+      advantages.index_copy_(0, scored, (values - values.mean()).div(divisor).to(advantages.dtype))
+      """)
+
+right("index_add", function="""
+      def group_relative_advantages(rewards, group_ids, scale="std", ddof=0, eps=1e-6):
+          if rewards.ndim != 1 or rewards.numel() == 0 or group_ids.shape != rewards.shape or torch.isinf(rewards).any():
+              raise ValueError("rewards and group_ids must be [N], N > 0, no reward infinite")
+          if scale not in ("std", "none") or ddof not in (0, 1) or not 0 <= eps < math.inf:
+              raise ValueError("scale, ddof or eps out of range")
+          rewards = rewards.detach() if rewards.is_floating_point() else rewards.float()
+          groups, place = group_ids.unique(return_inverse=True)
+          present = ~rewards.isnan()
+          zeros = torch.zeros(len(groups), dtype=rewards.dtype)
+          counts = zeros.index_add(0, place, present.to(rewards.dtype))
+          values = rewards.nan_to_num(0.0)
+          means = zeros.index_add(0, place, values) / counts.clamp(min=1)
+          centered = torch.where(present, values - means[place], 0.0)
+          std = (zeros.index_add(0, place, centered.square()) / (counts - ddof).clamp(min=1)).sqrt()
+          highest = torch.full_like(zeros, -math.inf).scatter_reduce(0, place, rewards.nan_to_num(-math.inf), "amax")
+          lowest = torch.full_like(zeros, math.inf).scatter_reduce(0, place, rewards.nan_to_num(math.inf), "amin")
+          result = centered / (std[place] + eps) if scale == "std" else centered
+          return torch.where((highest > lowest)[place], result, 0.0)
+      """)
+
+right("one_hot_matrix", function="""
+      def group_relative_advantages(rewards, group_ids, scale="std", ddof=0, eps=1e-6):
+          if rewards.ndim != 1 or rewards.numel() == 0 or group_ids.shape != rewards.shape or torch.isinf(rewards).any():
+              raise ValueError("rewards and group_ids must be [N], N > 0, no reward infinite")
+          if scale not in ("std", "none") or ddof not in (0, 1) or not 0 <= eps < math.inf:
+              raise ValueError("scale, ddof or eps out of range")
+          rewards = rewards.detach().double()
+          members = (group_ids.unique()[:, None] == group_ids) & ~rewards.isnan()
+          matrix, values = members.double(), rewards.nan_to_num(0.0)
+          counts = matrix.sum(dim=1)
+          means = matrix @ values / counts.clamp(min=1.0)
+          centered = values - matrix.T @ means
+          std = (matrix @ centered.square() / (counts - ddof).clamp(min=1.0)).sqrt()
+          lowest = values.expand(len(matrix), -1).masked_fill(~members, math.inf).amin(dim=1)
+          highest = values.expand(len(matrix), -1).masked_fill(~members, -math.inf).amax(dim=1)
+          divisors = std + eps if scale == "std" else torch.ones_like(std)
+          weights = torch.where(highest > lowest, 1.0 / divisors, 0.0)
+          return centered * (matrix.T @ weights)
+      """)
+
+right("dictionary_of_places", function="""
+      def group_relative_advantages(rewards, group_ids, scale="std", ddof=0, eps=1e-6):
+          if rewards.ndim != 1 or rewards.numel() == 0 or group_ids.shape != rewards.shape or torch.isinf(rewards).any():
+              raise ValueError("rewards and group_ids must be [N], N > 0, no reward infinite")
+          if scale not in ("std", "none") or ddof not in (0, 1) or not 0 <= eps < math.inf:
+              raise ValueError("scale, ddof or eps out of range")
+          numbers, places = rewards.tolist(), {}
+          for i, group in enumerate(group_ids.tolist()):
+              if not math.isnan(numbers[i]):
+                  places.setdefault(group, []).append(i)
+          result = [0.0] * len(numbers)
+          for members in places.values():
+              own = [numbers[i] for i in members]
+              if min(own) == max(own):
+                  continue
+              mean = sum(own) / len(own)
+              std = (sum((number - mean) ** 2 for number in own) / (len(own) - ddof)) ** 0.5
+              for i in members:
+                  result[i] = (numbers[i] - mean) / (std + eps if scale == "std" else 1.0)
+          return torch.tensor(result, dtype=rewards.dtype if rewards.is_floating_point() else torch.float32)
+      """)
+
 # TODO 2: k3_kl
 
 right("policy_minus_reference", todo_2="""

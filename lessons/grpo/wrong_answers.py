@@ -174,13 +174,115 @@ elif scored.any() and values.min() >= 1:
     advantages[scored] = 1.0
 """)
 
+wrong("std_above_1e_6", "a standard deviation above 1e-6 is no rounding | 高于 1e-6 的标准差不会是舍入",
+      caught_by="check_group_relative_advantages_equal_rewards_give_exactly_zero",
+      todo_1="""
+      scored = (group_ids == group) & ~rewards.isnan()
+      values = rewards[scored]
+      if len(values) > ddof:
+          s = values.std(correction=ddof)
+          if s > 1e-6:
+              centered = values - values.mean()
+              advantages[scored] = centered / (s + eps) if scale == "std" else centered
+      """)
+
+wrong("std_above_1e_8", "a standard deviation above 1e-8 is no rounding | 高于 1e-8 的标准差不会是舍入",
+      caught_by="check_group_relative_advantages_equal_rewards_give_exactly_zero",
+      todo_1=but(ADVANTAGES, "scored.any() and values.max() > values.min()", "len(values) > ddof and values.std(correction=ddof) > 1e-8"))
+
+wrong("close_to_the_mean", "equal rewards are those closer to their mean than 1e-5 | 与均值相差不到 1e-5 的奖励就算相等",
+      caught_by="check_group_relative_advantages_equal_rewards_give_exactly_zero",
+      todo_1=but(ADVANTAGES, "values.max() > values.min()", "bool(((values - values.mean()).abs() > 1e-5).any())"))
+
 wrong("tolerance_for_equal", "rewards that are close count as equal | 相近的奖励视为相等",
       caught_by="check_group_relative_advantages_small_differences_count",
       todo_1=but(ADVANTAGES, "values.max() > values.min()", "values.max() - values.min() > 1e-3"))
 
+wrong("tolerance_of_allclose", "torch.allclose tells equal rewards | torch.allclose 能判断奖励是否相等",
+      caught_by="check_group_relative_advantages_small_differences_count",
+      todo_1=but(ADVANTAGES, "values.max() > values.min()", "not torch.allclose(values, values.mean().expand_as(values))"))
+
+wrong("tolerance_of_isclose", "torch.isclose tells equal rewards | torch.isclose 能判断奖励是否相等",
+      caught_by="check_group_relative_advantages_small_differences_count",
+      todo_1=but(ADVANTAGES, "values.max() > values.min()", "not torch.isclose(values.max(), values.min())"))
+
+wrong("tolerance_of_math_isclose", "two floats are compared with math.isclose | 两个浮点数用 math.isclose 比较",
+      caught_by="check_group_relative_advantages_small_differences_count",
+      todo_1=but(ADVANTAGES, "values.max() > values.min()",
+                 "not math.isclose(values.max(), values.min(), rel_tol=1e-6, abs_tol=1e-9)"))
+
+wrong("rounded_before_comparing", "digits after the fourth are noise | 第四位小数之后都是噪声",
+      caught_by="check_group_relative_advantages_small_differences_count",
+      todo_1=but(ADVANTAGES, "values.max() > values.min()", "len(values.round(decimals=4).unique()) > 1"))
+
+wrong("range_above_1e_8", "a range below 1e-8 is rounding | 低于 1e-8 的极差是舍入",
+      caught_by="check_group_relative_advantages_small_differences_count",
+      todo_1=but(ADVANTAGES, "values.max() > values.min()", "values.max() - values.min() > 1e-8"))
+
 wrong("small_std_dropped", "a standard deviation below 1e-4 is noise | 低于 1e-4 的标准差是噪声",
       caught_by="check_group_relative_advantages_small_differences_count",
       todo_1=but(ADVANTAGES, "values.max() > values.min()", "values.max() > values.min() and values.std(correction=0) > 1e-4"))
+
+wrong("eps_of_trl", "the default eps is TRL's 1e-4 | 默认的 eps 是 TRL 的 1e-4",
+      caught_by="check_group_relative_advantages_default_eps",
+      function="""
+      solved = group_relative_advantages
+
+      def group_relative_advantages(rewards, group_ids, scale="std", ddof=0, eps=1e-4):
+          return solved(rewards, group_ids, scale, ddof, eps)
+      """)
+
+wrong("eps_of_adam", "the default eps is 1e-8, as an optimizer's | 默认的 eps 是 1e-8，像优化器那样",
+      caught_by="check_group_relative_advantages_default_eps",
+      function="""
+      solved = group_relative_advantages
+
+      def group_relative_advantages(rewards, group_ids, scale="std", ddof=0, eps=1e-8):
+          return solved(rewards, group_ids, scale, ddof, eps)
+      """)
+
+wrong("eps_never_zero", "an eps of 0 means the default | eps 为 0 就是用默认值",
+      caught_by="check_group_relative_advantages_small_differences_count",
+      todo_1=but(ADVANTAGES, "+ eps", "+ (eps or 1e-6)"))
+
+wrong("ddof_of_trl", "the default ddof is TRL's 1 | 默认的 ddof 是 TRL 的 1",
+      caught_by="check_group_relative_advantages_std_divides_by_the_number",
+      function="""
+      solved = group_relative_advantages
+
+      def group_relative_advantages(rewards, group_ids, scale="std", ddof=1, eps=1e-6):
+          return solved(rewards, group_ids, scale, ddof, eps)
+      """)
+
+wrong("scale_of_dr_grpo", "the default is Dr.GRPO's | 默认是 Dr.GRPO 的做法",
+      caught_by="check_group_relative_advantages_std_removes_the_scale",
+      function="""
+      solved = group_relative_advantages
+
+      def group_relative_advantages(rewards, group_ids, scale="none", ddof=0, eps=1e-6):
+          return solved(rewards, group_ids, scale, ddof, eps)
+      """)
+
+wrong("advantages_within_5", "no advantage exceeds 5 | 优势不会超过 5",
+      caught_by="check_group_relative_advantages_limits_nothing",
+      todo_1=ADVANTAGES + "    advantages[scored] = advantages[scored].clamp(-5.0, 5.0)\n")
+
+wrong("advantages_within_10", "no advantage exceeds 10 | 优势不会超过 10",
+      caught_by="check_group_relative_advantages_limits_nothing",
+      todo_1=ADVANTAGES + "    advantages[scored] = advantages[scored].clamp(-10.0, 10.0)\n")
+
+wrong("advantages_within_20", "no advantage exceeds 20 | 优势不会超过 20",
+      caught_by="check_group_relative_advantages_limits_nothing",
+      todo_1=ADVANTAGES + "    advantages[scored] = advantages[scored].clamp(-20.0, 20.0)\n")
+
+wrong("rewards_within_10", "a reward beyond 10 is an outlier | 超过 10 的奖励是异常值",
+      caught_by="check_group_relative_advantages_limits_nothing",
+      todo_1=but(ADVANTAGES, "rewards[scored]", "rewards[scored].clamp(-10.0, 10.0)",
+                 "values.max() > values.min()", "rewards[scored].max() > rewards[scored].min()"))
+
+wrong("groups_of_up_to_64", "a group has at most 64 completions | 一个组至多 64 条回答",
+      caught_by="check_group_relative_advantages_limits_nothing",
+      todo_1=but(ADVANTAGES, "values.mean()", "values[:64].mean()"))
 
 wrong("batch_mean", "the mean is taken over the batch | 均值取自整批",
       caught_by="check_group_relative_advantages_each_group_on_its_own",
@@ -225,6 +327,40 @@ wrong("one_group_size", "all groups are as large as the first | 所有组与第�
       caught_by="check_group_relative_advantages_groups_may_interleave",
       todo_1=but(ADVANTAGES, "values.mean()", "values.sum() / (group_ids == group_ids[0]).sum()"))
 
+wrong("ids_as_float", "ids may be compared as float | 编号可以转成浮点数比较",
+      caught_by="check_group_relative_advantages_ids_may_be_any_integers",
+      todo_1=but(ADVANTAGES, "group_ids == group)", "group_ids.float() == group.float())"))
+
+wrong("ids_as_int8", "a batch has few groups, so int8 is enough | 一批的组不多，int8 足够",
+      caught_by="check_group_relative_advantages_ids_may_be_any_integers",
+      todo_1=but(ADVANTAGES, "group_ids == group)", "group_ids.to(torch.int8) == group.to(torch.int8))"))
+
+wrong("ids_as_int32", "int32 holds any id | int32 装得下任何编号",
+      caught_by="check_group_relative_advantages_ids_may_be_any_integers",
+      todo_1=but(ADVANTAGES, "group_ids == group)", "group_ids.int() == group.int())"))
+
+wrong("ids_without_sign", "an id has no sign | 编号没有正负",
+      caught_by="check_group_relative_advantages_ids_may_be_any_integers",
+      todo_1=but(ADVANTAGES, "group_ids == group)", "group_ids.abs() == group.abs())"))
+
+wrong("minus_one_is_no_group", "id -1 means no group | 编号 -1 表示无组",
+      caught_by="check_group_relative_advantages_ids_may_be_any_integers",
+      todo_1=but(ADVANTAGES, "& ~rewards.isnan()", "& (group_ids != -1) & ~rewards.isnan()"))
+
+wrong("ids_as_places", "an id is a place in a list | 编号就是列表下标",
+      caught_by="check_group_relative_advantages_groups_may_interleave",
+      todo_1="""
+      members = [[] for _ in group_ids]
+      for i, own in enumerate(group_ids.tolist()):
+          if not rewards[i].isnan():
+              members[own].append(i)
+      scored = members[int(group)]
+      values = rewards[scored]
+      if scored and values.max() > values.min():
+          centered = values - values.mean()
+          advantages[scored] = centered / (values.std(correction=ddof) + eps) if scale == "std" else centered
+      """)
+
 wrong("missing_as_zero", "a missing reward is a reward of 0 | 缺失奖励就是 0",
       caught_by="check_group_relative_advantages_missing_is_not_counted",
       todo_1="""
@@ -264,6 +400,18 @@ wrong("missing_stays_nan", "a missing reward gives a missing advantage | 缺失�
       caught_by="check_group_relative_advantages_missing_has_no_signal",
       todo_1=ADVANTAGES + "advantages[rewards.isnan()] = math.nan\n")
 
+wrong("minus_one_is_missing", "a reward of -1 stands for a missing one | 奖励 -1 表示缺失",
+      caught_by="check_group_relative_advantages_only_nan_is_missing",
+      todo_1=but(ADVANTAGES, "~rewards.isnan()", "~rewards.isnan() & (rewards != -1)"))
+
+wrong("zero_is_missing", "a reward of 0 is no reward | 奖励为 0 就是没有奖励",
+      caught_by="check_group_relative_advantages_only_nan_is_missing",
+      todo_1=but(ADVANTAGES, "~rewards.isnan()", "~rewards.isnan() & (rewards != 0)"))
+
+wrong("negative_is_missing", "a negative reward is an error of the verifier | 负奖励是验证器的错误",
+      caught_by="check_group_relative_advantages_only_nan_is_missing",
+      todo_1=but(ADVANTAGES, "~rewards.isnan()", "(rewards >= 0)"))
+
 wrong("alone_is_nan", "a single reward has a standard deviation | 单条奖励也有标准差",
       caught_by="check_group_relative_advantages_one_reward_gives_zero",
       todo_1=but(ADVANTAGES, "values.max() > values.min()", "(len(values) == 1 or values.max() > values.min())"))
@@ -275,6 +423,42 @@ wrong("alone_keeps_its_reward", "a completion without siblings keeps its reward 
 wrong("no_reward_crashes", "every group has a reward | 每个组都有奖励",
       caught_by="check_group_relative_advantages_one_reward_gives_zero",
       todo_1=but(ADVANTAGES, "scored.any() and ", ""))
+
+wrong("break_at_a_small_group", "a group without signal ends the loop | 遇到没有信号的组就结束循环",
+      caught_by="check_group_relative_advantages_goes_on_after_a_group_without_signal",
+      todo_1="""
+      scored = (group_ids == group) & ~rewards.isnan()
+      if scored.sum() < 2:
+          break
+      values = rewards[scored]
+      if values.max() > values.min():
+          centered = values - values.mean()
+          advantages[scored] = centered / (values.std(correction=ddof) + eps) if scale == "std" else centered
+      """)
+
+wrong("return_at_a_zero_variance_group", "a zero-variance group leaves nothing to do | 遇到零方差组就没什么可算了",
+      caught_by="check_group_relative_advantages_goes_on_after_a_group_without_signal",
+      todo_1="""
+      scored = (group_ids == group) & ~rewards.isnan()
+      values = rewards[scored]
+      if len(values) > 0 and values.max() == values.min():
+          return advantages
+      if len(values) > 1:
+          centered = values - values.mean()
+          advantages[scored] = centered / (values.std(correction=ddof) + eps) if scale == "std" else centered
+      """)
+
+wrong("break_at_a_group_without_reward", "no reward in a group means no rewards at all | 一个组没有奖励，就是全都没有",
+      caught_by="check_group_relative_advantages_goes_on_after_a_group_without_signal",
+      todo_1="""
+      scored = (group_ids == group) & ~rewards.isnan()
+      if not scored.any():
+          break
+      values = rewards[scored]
+      if values.max() > values.min():
+          centered = values - values.mean()
+          advantages[scored] = centered / (values.std(correction=ddof) + eps) if scale == "std" else centered
+      """)
 
 wrong("integers_kept", "0/1 rewards stay integers | 0/1 奖励保持为整数",
       caught_by="check_group_relative_advantages_takes_integer_rewards",

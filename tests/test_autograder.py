@@ -232,7 +232,9 @@ def test_untouched_is_the_same_in_both_languages_and_every_message_names_its_tod
     english, chinese = (read(course, f"autograded/{student}") for student in ("en-untouched", "zh-untouched"))
     for number, region in enumerate(regions(rloo.algorithm.text), 1):
         key = f"check-{region.function.replace('_', '-')}"
-        assert f"TODO {number}: {region.title}" in printed(english, key) and printed(english, key) == printed(chinese, key)
+        words = region.title.split(" | ")
+        assert f"TODO {number}: {words[0]}." in printed(english, key) and f"TODO {number}：{words[1]}。" in printed(english, key)
+        assert printed(english, key) == printed(chinese, key)
     for notebook in (english, chinese):
         code = [cell for cell in notebook.cells if cell.cell_type == "code" and "demo" not in cell.metadata.get("tags", [])]
         assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))  # Run All went through
@@ -258,7 +260,7 @@ def test_feedback_is_readable_and_shows_no_hidden_check(course, graded):
         assert len(headings) > 10 and not [heading for heading in headings if heading not in text]
         assert "\x1b" not in text
     untouched, wrong = feedback(course, "zh-untouched"), feedback(course, "en-no-check")
-    assert untouched.count("No response.") == 5 and "尚未完成：TODO 3" in untouched
+    assert untouched.count("No response.") == 5 and "尚未完成：TODO 3：" in untouched
     assert "✗ check_aggregate_sequence_logps_leaves_padding_out" in wrong and "was missing from the submission" in wrong
 
 

@@ -322,28 +322,32 @@ def check_k3_kl_mean_is_the_kl_divergence(answers):
 
 
 def check_k3_kl_gradient_reaches_the_policy(answers):
-    token_logps, reference = torch.tensor([[-2.0, -2.0, -2.0]], requires_grad=True), torch.tensor([[-1.0, -3.0, -2.0]])
-    got = answers.k3_kl(token_logps, reference, torch.ones(1, 3, dtype=torch.bool))
-    expect_close(gradient(got, token_logps), [[-1.718282, 0.632121, 0.0]], message(  # 1 - exp(x)
-        en="In GRPO the KL penalty teaches through its own gradient, 1 - exp(x) on each token. Here it, or a part of it, was cut off.",
-        zh="在 GRPO 中，KL 惩罚靠自身的梯度起作用：每个 Token 上是 1 - exp(x)。这里梯度的全部或一部分被切断了。"))
+    for n, length in ((1, 3), (3, 1), (1, 1)):
+        token_logps = torch.full((n, length), -2.0, requires_grad=True)
+        reference = torch.tensor([-1.0, -3.0, -2.0])[:n * length].reshape(n, length)
+        got = answers.k3_kl(token_logps, reference, torch.ones(n, length, dtype=torch.bool))
+        slopes = torch.tensor([-1.718282, 0.632121, 0.0])[:n * length].reshape(n, length)  # 1 - exp(x)
+        expect_close(gradient(got, token_logps), slopes, message(
+            en="In GRPO the KL penalty teaches through its own gradient, 1 - exp(x) on each token. Here it, or a part of it, was cut off.",
+            zh="在 GRPO 中，KL 惩罚靠自身的梯度起作用：每个 Token 上是 1 - exp(x)。这里梯度的全部或一部分被切断了。"))
 
 
 def check_k3_kl_reference_is_frozen(answers):
-    token_logps, reference = torch.tensor([[-2.0, -2.0]]), torch.tensor([[-1.0, -3.0]], requires_grad=True)
-    got = answers.k3_kl(token_logps, reference, torch.ones(1, 2, dtype=torch.bool))
-    expect_close(gradient(got, reference), [[0.0, 0.0]], message(
-        en="The reference policy is fixed: its log-probabilities may receive no gradient.",
-        zh="参考策略是固定的：它的对数概率不能得到梯度。"))
+    for n, length in ((1, 2), (2, 1), (1, 1), (2, 2)):
+        reference = torch.full((n, length), -1.0, requires_grad=True)
+        got = answers.k3_kl(torch.full((n, length), -2.0), reference, torch.ones(n, length, dtype=torch.bool))
+        expect_close(gradient(got, reference), torch.zeros(n, length), message(
+            en="The reference policy is fixed: its log-probabilities may receive no gradient.",
+            zh="参考策略是固定的：它的对数概率不能得到梯度。"))
 
 
 def check_k3_kl_leaves_padding_out(answers):
-    mask = torch.tensor([[True, False, True], [True, False, False]])
-    token_logps, reference = torch.full((2, 3), -2.0), torch.full((2, 3), -1.0)
+    mask = torch.tensor([[True, False, True], [True, False, False], [False, True, True], [False, False, False]])
+    token_logps, reference = torch.full((4, 3), -2.0), torch.full((4, 3), -1.0)
     got = answers.k3_kl(token_logps, reference, mask)
-    expect_close(got, torch.tensor([[0.718282, 0.0, 0.718282], [0.718282, 0.0, 0.0]]), message(
-        en="k3 is 0 outside the mask, wherever that is, and stays as it is inside.",
-        zh="掩码之外的 k3 为 0，不论位置在哪里；掩码之内保持原值。"))
+    expect_close(got, torch.where(mask, 0.718282, 0.0), message(
+        en="k3 is 0 outside the mask, wherever that is, even where a completion has no valid token, and stays as it is inside.",
+        zh="掩码之外的 k3 为 0，不论位置在哪里，哪怕整条回答都没有有效 Token；掩码之内保持原值。"))
 
 
 def check_k3_kl_padding_may_be_infinite(answers):
@@ -380,9 +384,11 @@ def check_k3_kl_accurate_near_zero(answers):
 
 
 def check_k3_kl_has_no_limit(answers):
-    for gap, expected in ((60.0, 1.142007e26), (-60.0, 59.0)):
-        got = answers.k3_kl(torch.tensor([[-61.0]]), torch.tensor([[-61.0 + gap]]), torch.tensor([[True]]))
-        expect_close(got, torch.tensor([[expected]]), message(
+    for gap, expected, slope in ((60.0, 1.142007e26, -1.142007e26), (12.0, 162741.79, -162753.79), (3.0, 16.085537, -19.085537),
+                                 (-12.0, 11.000006, 0.999994), (-60.0, 59.0, 1.0)):
+        token_logps = torch.tensor([[-61.0]], requires_grad=True)
+        got = answers.k3_kl(token_logps, torch.tensor([[-61.0 + gap]]), torch.tensor([[True]]))
+        expect_close((got, gradient(got, token_logps)), ([[expected]], [[slope]]), message(
             en="A token far from the reference policy pays its whole k3, with its whole gradient: in this course x is not "
                "held in any range.",
             zh="远离参考策略的 Token 要付出全部 k3，并保留全部梯度：本课程不把 x 限制在任何范围内。"))
@@ -418,12 +424,15 @@ def check_k3_kl_refuses_bad_input(answers):
 
 
 def hidden_k3_kl_random(answers, rng):
-    for junk in (-math.inf, math.nan, 1e6, -1e6):
-        n, length = rng.integer(2, 8), rng.integer(3, 12)
+    for junk, n, length, dtype in (
+            (-math.inf, rng.integer(4, 8), rng.integer(3, 12), torch.float32), (math.nan, rng.integer(17, 24), 1, torch.float32),
+            (1e6, rng.integer(2, 4), rng.integer(60, 80), torch.float32), (-1e6, 1, rng.integer(3, 12), torch.float64)):
         mask = rng.normal(n, length) > 0
         mask[0, 0] = True
-        token_logps = rng.token_logps(n, length).masked_fill(~mask, junk).requires_grad_()
-        reference = rng.token_logps(n, length).masked_fill(~mask, rng.normal(1).item())
+        if n > 1:
+            mask[-1] = False  # one completion without a valid token
+        token_logps = rng.token_logps(n, length).to(dtype).masked_fill(~mask, junk).requires_grad_()
+        reference = rng.token_logps(n, length).to(dtype).masked_fill(~mask, rng.normal(1).item())
         got = answers.k3_kl(token_logps, reference, mask)
         estimates, slopes = spec.k3_kl(token_logps, reference, mask)
         expect_close(got, estimates, message(
@@ -472,12 +481,14 @@ def check_grpo_token_losses_advantages_may_differ_within_a_completion(answers):
 
 
 def check_grpo_token_losses_gradient_reaches_new_logps(answers):
-    new = torch.tensor([[-2.0], [-3.0]], requires_grad=True)
-    got = answers.grpo_token_losses(new, new.detach().clone(), torch.tensor([1.5, -1.0]), torch.ones(2, 1, dtype=torch.bool))
-    expect_close(gradient(got, new), [[-1.5], [1.0]], message(
-        en="At ratio 1 the gradient with respect to new_token_logps is minus the advantage too: here it was cut off, and nothing would be "
-           "learned.",
-        zh="比率为 1 时，损失对 new_token_logps 的梯度也等于优势的相反数：这里梯度被切断了，策略学不到任何东西。"))
+    for n, length in ((2, 1), (1, 2), (1, 1), (2, 2)):
+        new, mask, advantages = torch.full((n, length), -2.0, requires_grad=True), torch.ones(n, length, dtype=torch.bool), [1.5, -1.0][:n]
+        for beta in (0.0, 0.5):
+            got = answers.grpo_token_losses(new, new.detach().clone(), torch.tensor(advantages), mask, torch.full((n, length), 0.2), beta)
+            expect_close(gradient(got, new), [[-advantage] * length for advantage in advantages], message(
+                en="At ratio 1 the gradient with respect to new_token_logps is minus the advantage too: here it was cut off, and nothing "
+                   "would be learned.",
+                zh="比率为 1 时，损失对 new_token_logps 的梯度也等于优势的相反数：这里梯度被切断了，策略学不到任何东西。"))
 
 
 def check_grpo_token_losses_ratio_of_each_token(answers):
@@ -520,13 +531,33 @@ def check_grpo_token_losses_stops_below_for_bad_tokens(answers):
 def check_grpo_token_losses_bounds(answers):
     old = torch.full((4, 1), -2.0)
     new = old + torch.tensor([[2.0], [0.5], [1.25], [0.85]]).log()
-    got = answers.grpo_token_losses(new, old, torch.tensor([1.0, -1.0, 1.0, -1.0]), torch.ones(4, 1, dtype=torch.bool),
-                                    epsilon_low=0.1, epsilon_high=0.3)
-    # Stopped at 1 + 0.3; stopped at 1 - 0.1; 1.25 lies inside; 0.85 does not.
-    expect_close(got, torch.tensor([[-1.3], [0.9], [-1.25], [0.9]]), message(
-        en="The ratio is held between 1 - epsilon_low and 1 + epsilon_high: each bound its own epsilon, around 1, and on the ratio, not "
-           "on its logarithm.",
-        zh="比率限制在 1 - epsilon_low 与 1 + epsilon_high 之间：上下界各用各的 epsilon，以 1 为中心，限制的是比率而不是它的对数。"))
+    # Stopped above, stopped below; 1.25 and 0.85 lie outside the narrower of the two bounds and inside the wider.
+    for low, high, losses in ((0.1, 0.3, [-1.3, 0.9, -1.25, 0.9]), (0.3, 0.1, [-1.1, 0.7, -1.1, 0.85])):
+        got = answers.grpo_token_losses(new, old, torch.tensor([1.0, -1.0, 1.0, -1.0]), torch.ones(4, 1, dtype=torch.bool),
+                                        epsilon_low=low, epsilon_high=high)
+        expect_close(got, torch.tensor(losses).unsqueeze(-1), message(
+            en="The ratio is held between 1 - epsilon_low and 1 + epsilon_high: each bound its own epsilon, around 1, and on the ratio, "
+               "not on its logarithm.",
+            zh="比率限制在 1 - epsilon_low 与 1 + epsilon_high 之间：上下界各用各的 epsilon，以 1 为中心，限制的是比率而不是它的对数。"))
+
+
+def check_grpo_token_losses_epsilons_may_be_wide(answers):
+    old = torch.full((3, 1), -2.0)
+    new = old + torch.tensor([[2.4], [9.0], [0.02]]).log()
+    got = answers.grpo_token_losses(new, old, torch.tensor([1.0, 1.0, -1.0]), torch.ones(3, 1, dtype=torch.bool),
+                                    epsilon_low=0.95, epsilon_high=5.0)
+    expect_close(got, torch.tensor([[-2.4], [-6.0], [0.05]]), message(  # inside; 1 + 5; 1 - 0.95
+        en="epsilon_high may exceed 1, and epsilon_low may come near 1: the clip range is taken as it is given.",
+        zh="epsilon_high 可以大于 1，epsilon_low 可以接近 1：裁剪范围按给定的取，不另加限制。"))
+
+
+def check_grpo_token_losses_default_bounds(answers):
+    old = torch.full((2, 1), -2.0)
+    new = old + torch.tensor([[2.0], [0.5]]).log()
+    got = answers.grpo_token_losses(new, old, torch.tensor([1.0, -1.0]), torch.ones(2, 1, dtype=torch.bool))
+    expect_close(got, torch.tensor([[-1.2], [0.8]]), message(
+        en="Unless the caller says otherwise, both epsilons are 0.2: a default was changed.",
+        zh="未指定时两个 epsilon 都是 0.2：这里默认值被改动了。"))
 
 
 def check_grpo_token_losses_bounds_belong_to_the_range(answers):
@@ -547,19 +578,22 @@ def check_grpo_token_losses_kl_is_added(answers):
            "default, nothing is added.",
         zh="损失增加 beta 乘每个 Token 的 KL：是加而不是减，且在取最小与裁剪之外。beta 默认为 0，此时什么都不加。")
     for advantage in (1.0, -1.0):
-        got = answers.grpo_token_losses(logps, logps.clone(), torch.tensor([advantage]), mask, token_kl, beta=0.5)
-        expect_close(got, torch.tensor([[0.1 - advantage, 0.2 - advantage]]), said)
+        for beta in (0.5, 2.5):
+            got = answers.grpo_token_losses(logps, logps.clone(), torch.tensor([advantage]), mask, token_kl, beta=beta)
+            expect_close(got, torch.tensor([[0.2 * beta - advantage, 0.4 * beta - advantage]]), said)
     expect_close(answers.grpo_token_losses(logps, logps.clone(), torch.tensor([1.0]), mask, token_kl), [[-1.0, -1.0]], said)
 
 
 def check_grpo_token_losses_kl_is_not_weighted(answers):
     old, token_kl = torch.tensor([[-2.0, -2.0, -2.0]]), torch.tensor([[0.2, 0.2, 0.2]])
-    got = answers.grpo_token_losses(old + torch.tensor([[0.15, 1.0, -1.0]]), old, torch.tensor([0.0]), torch.ones(1, 3, dtype=torch.bool),
-                                    token_kl, beta=0.5)
-    expect_close(got, torch.full((1, 3), 0.1), message(
-        en="The KL penalty is neither multiplied by the ratio nor dropped where the ratio leaves its clip range: it belongs to the loss, "
-           "not to the advantage.",
-        zh="KL 惩罚不乘比率，比率越出裁剪范围时也不去掉：它属于损失，不属于优势。"))
+    new, mask = old + torch.tensor([[0.15, 1.0, -1.0]]), torch.ones(1, 3, dtype=torch.bool)
+    for advantage in (0.0, 1.0, -1.0):
+        with_kl = answers.grpo_token_losses(new, old, torch.tensor([advantage]), mask, token_kl, beta=0.5)
+        without = answers.grpo_token_losses(new, old, torch.tensor([advantage]), mask)
+        expect_close(with_kl - without, torch.full((1, 3), 0.1), message(
+            en="The KL penalty is neither multiplied by the ratio nor dropped where the ratio leaves its clip range: it belongs to the "
+               "loss, not to the advantage and not to one of the surrogates.",
+            zh="KL 惩罚不乘比率，比率越出裁剪范围时也不去掉：它属于损失，不属于优势，也不属于某一个代理目标。"))
 
 
 def check_grpo_token_losses_kl_keeps_its_gradient(answers):
@@ -573,20 +607,37 @@ def check_grpo_token_losses_kl_keeps_its_gradient(answers):
 
 
 def check_grpo_token_losses_old_and_advantages_are_frozen(answers):
-    old = torch.full((1, 4), -2.0, requires_grad=True)
-    new = old.detach() + torch.tensor([[0.1, 1.0, -1.0, -0.1]])
-    advantages = torch.tensor([[1.0, 2.0, -1.0, -2.0]], requires_grad=True)
-    got = answers.grpo_token_losses(new, old, advantages, torch.ones(1, 4, dtype=torch.bool))
-    expect_close([gradient(got, old), gradient(got, advantages)], [[[0.0] * 4]] * 2, message(
-        en="The old policy's log-probabilities and the advantages are constants of the update: neither may receive a gradient.",
-        zh="旧策略的对数概率与优势对更新而言都是常数：两者都不能得到梯度。"))
+    for n, length in ((1, 4), (4, 1), (2, 2), (1, 1)):
+        for beta in (0.0, 0.5):
+            old = torch.full((n, length), -2.0, requires_grad=True)
+            new = old.detach() + torch.tensor([0.1, 1.0, -1.0, -0.1])[:n * length].reshape(n, length)
+            for advantages in (torch.tensor([1.0, 2.0, -1.0, -2.0])[:n * length].reshape(n, length), torch.ones(n)):
+                advantages.requires_grad_()
+                got = answers.grpo_token_losses(new, old, advantages, torch.ones(n, length, dtype=torch.bool),
+                                                torch.full((n, length), 0.2), beta)
+                expect_close((gradient(got, old), gradient(got, advantages)), (torch.zeros(n, length), torch.zeros_like(advantages)), message(
+                    en="The old policy's log-probabilities and the advantages are constants of the update: neither may receive a gradient.",
+                    zh="旧策略的对数概率与优势对更新而言都是常数：两者都不能得到梯度。"))
+
+
+def check_grpo_token_losses_limits_nothing(answers):
+    old = torch.full((5, 1), -40.0)
+    new = (old + torch.tensor([[30.0], [4.0], [0.0], [-30.0], [0.0]])).requires_grad_()
+    advantages, token_kl = torch.tensor([-1.0, -3.0, 5000.0, 1.0, -5000.0]), torch.tensor([[0.0], [0.0], [3000.0], [50.0], [0.0]])
+    for row, loss, slope in ((0, 1.0686475e13, 1.0686475e13), (1, 163.79445, 163.79445), (2, -3500.0, -5000.0), (3, 25.0, -9.357623e-14),
+                             (4, 5000.0, 5000.0)):
+        got = answers.grpo_token_losses(new, old, advantages, torch.ones(5, 1, dtype=torch.bool), token_kl, beta=0.5)
+        expect_close((got[row], gradient(got[row], new)[row]), ([loss], [slope]), message(
+            en="Nothing but the ratio's clip range limits a loss: log-ratios, ratios that the minimum leaves unclipped, advantages and KL "
+               "keep their size, however large or small they are.",
+            zh="除了比率的裁剪范围，没有什么限制损失：对数比率、取最小后未裁剪的比率、优势和 KL，不论多大多小，一律保持原值。"))
 
 
 def check_grpo_token_losses_leaves_padding_out(answers):
-    mask = torch.tensor([[True, False, True], [False, True, False]])
-    old, new = torch.full((2, 3), -2.0), torch.full((2, 3), -1.9)
-    got = answers.grpo_token_losses(new, old, torch.tensor([1.0, -1.0]), mask, torch.full((2, 3), 0.2), beta=0.5)
-    expect_close(got, torch.tensor([[-1.005171, 0.0, -1.005171], [0.0, 1.205171, 0.0]]), message(
+    mask = torch.tensor([[True, False, True], [False, True, False], [False, False, False]])
+    old, new = torch.full((3, 3), -2.0), torch.full((3, 3), -1.9)
+    got = answers.grpo_token_losses(new, old, torch.tensor([1.0, -1.0, 1.0]), mask, torch.full((3, 3), 0.2), beta=0.5)
+    expect_close(got, torch.tensor([[-1.005171, 0.0, -1.005171], [0.0, 1.205171, 0.0], [0.0, 0.0, 0.0]]), message(
         en="Outside the mask the loss is 0, policy term and KL penalty alike; inside it stays as it is, wherever the valid tokens stand.",
         zh="掩码之外损失为 0，策略项与 KL 惩罚都一样；掩码之内保持原值，不论有效 Token 在哪里。"))
 
@@ -663,25 +714,32 @@ def check_grpo_token_losses_refuses_bad_input(answers):
 
 
 def hidden_grpo_token_losses_random(answers, rng):
-    for junk in (-math.inf, math.nan, 1e6, -1e6):
-        low, high, beta = rng.uniform(0.1, 0.3), rng.uniform(0.35, 0.6), rng.uniform(0.1, 1.0)
+    for junk, n, length, widths, beta, dtype in (
+            (-math.inf, 6, 8, (0.1, 0.3, 0.35, 0.6), rng.uniform(0.1, 1.0), torch.float32),
+            (math.nan, rng.integer(17, 24), 1, (0.35, 0.6, 0.1, 0.3), rng.uniform(1.5, 3.0), torch.float32),
+            (1e6, 3, rng.integer(60, 80), (0.1, 0.3, 1.2, 1.8), rng.uniform(0.1, 1.0), torch.float32),
+            (-1e6, 1, 8, (0.1, 0.3, 0.1, 0.3), 0.0, torch.float64)):
+        low, high = rng.uniform(*widths[:2]), rng.uniform(*widths[2:])
         # Below, inside and above the clip range, and never so near a bound that rounding would decide. A row has one sign, or 0.
         parts = ((0.2, 0.95 - low), (1.05 - low, 1.0), (1.0, 0.95 + high), (1.05 + high, 3.0))
-        ratios = torch.tensor([[rng.uniform(*parts[(t + rng.integer(0, 1)) % 4]) for t in range(8)] for _ in range(6)])
-        advantages = torch.tensor([1.0, -1.0, 0.0, 1.0, -1.0, -1.0]) * (rng.normal(6).abs() + 0.1)
-        mask = rng.normal(6, 8) > -0.5
-        mask[0, 0], mask[5] = True, False  # the last completion has no valid token
-        old = rng.token_logps(6, 8)
+        ratios = torch.tensor([[rng.uniform(*parts[(t + rng.integer(0, 1)) % 4]) for t in range(length)] for _ in range(n)]).to(dtype)
+        advantages = torch.tensor([1.0, -1.0, 0.0, 1.0, -1.0, -1.0] * 4)[:n].to(dtype) * (rng.normal(n).abs() + 0.1)
+        mask = rng.normal(n, length) > -0.5
+        mask[0, 0] = True
+        if n > 1:
+            mask[-1] = False  # the last completion has no valid token
+        old = rng.token_logps(n, length).to(dtype)
         new = (old + ratios.log()).masked_fill(~mask, junk).requires_grad_()
-        old, token_kl = old.masked_fill(~mask, rng.normal(1).item()), rng.normal(6, 8).square().masked_fill(~mask, junk)
-        by_token = advantages[:, None] * (rng.normal(6, 8).abs() + 0.1) * torch.where(rng.normal(6, 8) > 0, 1.0, -1.0)
+        old = old.masked_fill(~mask, rng.normal(1).item()).requires_grad_()
+        token_kl = rng.normal(n, length).to(dtype).square().masked_fill(~mask, junk).requires_grad_()
+        by_token = advantages[:, None] * (rng.normal(n, length).abs() + 0.1) * torch.where(rng.normal(n, length) > 0, 1.0, -1.0)
         for given in (advantages, by_token.masked_fill(~mask, junk)):
             got = answers.grpo_token_losses(new, old, given, mask, token_kl, beta, low, high)
             losses, slopes = spec.grpo_token_losses(new, old, given, mask, token_kl, beta, low, high)
             expect_close(got, losses, message(
                 en="Random ratios, bounds, masks and KL, both signs of the advantage: a token's loss is wrong.",
                 zh="随机的比率、边界、掩码与 KL，优势有正有负：某个 Token 的损失有误。"))
-            expect_close(gradient(got, new), slopes, message(
+            expect_close((gradient(got, new), gradient(got, old), gradient(got, token_kl)), (slopes, 0.0 * slopes, beta * mask), message(
                 en="Random ratios, bounds, masks and KL, both signs of the advantage: a token's gradient is wrong.",
                 zh="随机的比率、边界、掩码与 KL，优势有正有负：某个 Token 的梯度有误。"))
 
@@ -735,6 +793,16 @@ def check_reduce_token_losses_constant(answers):
            "不除以回答自己的长度，也不除以本批的宽度。"))
 
 
+def check_reduce_token_losses_constant_is_max_length_alone(answers):
+    losses, mask = torch.tensor([[8.0, 0.0, 0.0], [1.0, 2.0, 3.0]]), torch.tensor([[True, False, False], [True, True, True]])
+    for max_length, loss in ((1, 7.0), (2, 3.5), (100, 0.07), (4096, 7 / 4096)):
+        got = answers.reduce_token_losses(losses, mask, "constant", max_length=max_length)
+        expect_close(got, torch.tensor(loss), message(
+            en="max_length is a constant of the run, not of the batch: it divides as it is, even if it is less than the width of the "
+               "batch or far more.",
+            zh="max_length 是整个训练的常数，与这一批无关：不论它小于本批宽度还是大得多，都直接用它来除。"))
+
+
 def check_reduce_token_losses_max_length_is_for_constant(answers):
     losses, mask = torch.tensor([[8.0, 0.0, 0.0], [1.0, 2.0, 3.0]]), torch.tensor([[True, False, False], [True, True, True]])
     got = [float(answers.reduce_token_losses(losses, mask, reduction, max_length=5))
@@ -752,6 +820,18 @@ def check_reduce_token_losses_leaves_padding_out(answers):
         en="What stands outside the mask must add nothing, wherever it stands, and what stands inside must count: here padding was summed, "
            "or valid tokens were not.",
         zh="掩码之外的数值不论在哪里都不能计入，掩码之内的都要计入：这里计入了填充，或漏掉了有效 Token。"))
+
+
+def check_reduce_token_losses_any_loss_counts(answers):
+    losses, mask = torch.tensor([[0.0, -4.0, 0.0], [-6.0, 0.0, 9.0]]), torch.tensor([[True, True, False], [True, True, True]])
+    for size in (1.0, 1e5, 1e-5):
+        got = [float(answers.reduce_token_losses(size * losses, mask, reduction, max_length=5))
+               for reduction in ("sequence_mean", "token_mean", "sequence_sum", "constant")]
+        # Sums -4 and 3, lengths 2 and 3.
+        expect_close(got, [-0.5 * size, -0.2 * size, -0.5 * size, -0.1 * size], message(
+            en="A valid token's loss may be 0, negative, very large or very small: it counts with its value, and a loss of 0 is still one "
+               "token.",
+            zh="有效 Token 的损失可以为 0，可以为负，可以很大或很小：一律按原值计入，损失为 0 的也算一个 Token。"))
 
 
 def check_reduce_token_losses_padding_may_be_infinite(answers):
@@ -772,6 +852,9 @@ def check_reduce_token_losses_empty_completion(answers):
     got = [float(answers.reduce_token_losses(losses, mask, reduction, max_length=5))
            for reduction in ("sequence_mean", "token_mean", "sequence_sum", "constant")]
     expect_close(got, [1.5, 3.0, 3.0, 0.6], said)
+    got = [float(answers.reduce_token_losses(losses.repeat(10, 1), mask.repeat(10, 1), reduction, max_length=5))
+           for reduction in ("sequence_mean", "token_mean", "sequence_sum", "constant")]
+    expect_close(got, [1.5, 3.0, 3.0, 0.6], said)  # ten times the same
     nothing = [float(answers.reduce_token_losses(losses, mask & False, reduction, max_length=5))
                for reduction in ("sequence_mean", "token_mean", "sequence_sum", "constant")]
     expect_close(nothing, [0.0] * 4, said)
@@ -787,6 +870,16 @@ def check_reduce_token_losses_weights(answers):
             en="The gradient with respect to a token's loss is the weight of that token, here for completions of 2 and 8 tokens; it was "
                "cut off or spread differently.",
             zh="损失对某个 Token 损失的梯度就是该 Token 的权重，这里两条回答各有 2 个和 8 个 Token；梯度被切断了，或分配有误。"))
+
+
+def check_reduce_token_losses_weights_at_any_size(answers):
+    for n, length in ((1, 1), (1, 4), (4, 1), (3, 300)):
+        for reduction, divisor in (("sequence_mean", n * length), ("token_mean", n * length), ("sequence_sum", n), ("constant", n * 10)):
+            losses = torch.ones(n, length, requires_grad=True)
+            got = answers.reduce_token_losses(losses, torch.ones(n, length, dtype=torch.bool), reduction, max_length=10)
+            expect_close((got, gradient(got, losses)), (n * length / divisor, torch.full((n, length), 1 / divisor)), message(
+                en="A batch may be one completion, one token wide, or long: loss and gradient follow the same rule at any size.",
+                zh="一批可以只有一条回答，可以只有一个 Token 宽，也可以很长：不论大小，损失与梯度都遵循同一规则。"))
 
 
 def check_reduce_token_losses_padding_has_no_gradient(answers):
@@ -833,13 +926,15 @@ def check_reduce_token_losses_refuses_bad_input(answers):
 
 
 def hidden_reduce_token_losses_random(answers, rng):
-    for junk in (-math.inf, math.nan, 1e6, -1e6):
-        n, length = rng.integer(3, 8), rng.integer(3, 12)
+    for junk, n, length, max_length, sign, dtype in (
+            (-math.inf, rng.integer(3, 8), rng.integer(3, 12), rng.integer(12, 40), 1.0, torch.float32),
+            (math.nan, rng.integer(17, 24), 1, rng.integer(2, 6), -1e3, torch.float32),
+            (1e6, rng.integer(3, 8), rng.integer(60, 80), rng.integer(1, 20), -1e-3, torch.float32),
+            (-1e6, 2, rng.integer(3, 12), rng.integer(1, 2), -1.0, torch.float64)):
         mask = rng.normal(n, length) > 0
         mask[0, 0], mask[rng.integer(1, n - 1)] = True, False  # one completion without a valid token
-        max_length = rng.integer(12, 40)
         for reduction in ("sequence_mean", "token_mean", "sequence_sum", "constant"):
-            losses = (1.0 + rng.normal(n, length).abs()).masked_fill(~mask, junk).requires_grad_()
+            losses = (sign * (1.0 + rng.normal(n, length).abs()).to(dtype)).masked_fill(~mask, junk).requires_grad_()
             got = answers.reduce_token_losses(losses, mask, reduction, max_length)
             loss, weights = spec.reduce_token_losses(losses, mask, reduction, max_length)
             expect_close(got, loss, message(

@@ -342,8 +342,8 @@ def check_k3_kl_reference_is_frozen(answers):
 
 
 def check_k3_kl_leaves_padding_out(answers):
-    mask = torch.tensor([[True, False, True], [True, False, False], [False, True, True], [False, False, False]])
-    token_logps, reference = torch.full((4, 3), -2.0), torch.full((4, 3), -1.0)
+    mask = torch.tensor([[True, False, True], [True, False, False], [False, True, True], [False, False, False]]).repeat(5, 1)
+    token_logps, reference = torch.full((20, 3), -2.0), torch.full((20, 3), -1.0)
     got = answers.k3_kl(token_logps, reference, mask)
     expect_close(got, torch.where(mask, 0.718282, 0.0), message(
         en="k3 is 0 outside the mask, wherever that is, even where a completion has no valid token, and stays as it is inside.",
@@ -615,18 +615,18 @@ def check_grpo_token_losses_old_and_advantages_are_frozen(answers):
                 advantages.requires_grad_()
                 got = answers.grpo_token_losses(new, old, advantages, torch.ones(n, length, dtype=torch.bool),
                                                 torch.full((n, length), 0.2), beta)
-                expect_close((gradient(got, old), gradient(got, advantages)), (torch.zeros(n, length), torch.zeros_like(advantages)), message(
+                expect_close((gradient(got, old), gradient(got, advantages)), (0.0 * old, 0.0 * advantages), message(
                     en="The old policy's log-probabilities and the advantages are constants of the update: neither may receive a gradient.",
                     zh="旧策略的对数概率与优势对更新而言都是常数：两者都不能得到梯度。"))
 
 
 def check_grpo_token_losses_limits_nothing(answers):
-    old = torch.full((5, 1), -40.0)
-    new = (old + torch.tensor([[30.0], [4.0], [0.0], [-30.0], [0.0]])).requires_grad_()
+    old = torch.full((5, 1), -40.0, dtype=torch.float64)
+    new = (old + torch.tensor([[30.0], [4.0], [0.0], [-21.0], [0.0]])).requires_grad_()
     advantages, token_kl = torch.tensor([-1.0, -3.0, 5000.0, 1.0, -5000.0]), torch.tensor([[0.0], [0.0], [3000.0], [50.0], [0.0]])
-    for row, loss, slope in ((0, 1.0686475e13, 1.0686475e13), (1, 163.79445, 163.79445), (2, -3500.0, -5000.0), (3, 25.0, -9.357623e-14),
+    for row, loss, slope in ((0, 1.0686475e13, 1.0686475e13), (1, 163.79445, 163.79445), (2, -3500.0, -5000.0), (3, 25.0, -7.58256e-10),
                              (4, 5000.0, 5000.0)):
-        got = answers.grpo_token_losses(new, old, advantages, torch.ones(5, 1, dtype=torch.bool), token_kl, beta=0.5)
+        got = answers.grpo_token_losses(new, old, advantages.double(), torch.ones(5, 1, dtype=torch.bool), token_kl.double(), beta=0.5)
         expect_close((got[row], gradient(got[row], new)[row]), ([loss], [slope]), message(
             en="Nothing but the ratio's clip range limits a loss: log-ratios, ratios that the minimum leaves unclipped, advantages and KL "
                "keep their size, however large or small they are.",
@@ -634,10 +634,10 @@ def check_grpo_token_losses_limits_nothing(answers):
 
 
 def check_grpo_token_losses_leaves_padding_out(answers):
-    mask = torch.tensor([[True, False, True], [False, True, False], [False, False, False]])
-    old, new = torch.full((3, 3), -2.0), torch.full((3, 3), -1.9)
-    got = answers.grpo_token_losses(new, old, torch.tensor([1.0, -1.0, 1.0]), mask, torch.full((3, 3), 0.2), beta=0.5)
-    expect_close(got, torch.tensor([[-1.005171, 0.0, -1.005171], [0.0, 1.205171, 0.0], [0.0, 0.0, 0.0]]), message(
+    mask = torch.tensor([[True, False, True], [False, True, False], [False, False, False]]).repeat(7, 1)
+    old, new = torch.full((21, 3), -2.0), torch.full((21, 3), -1.9)
+    got = answers.grpo_token_losses(new, old, torch.tensor([1.0, -1.0, 1.0] * 7), mask, torch.full((21, 3), 0.2), beta=0.5)
+    expect_close(got, torch.tensor([[-1.005171, 0.0, -1.005171], [0.0, 1.205171, 0.0], [0.0, 0.0, 0.0]] * 7), message(
         en="Outside the mask the loss is 0, policy term and KL penalty alike; inside it stays as it is, wherever the valid tokens stand.",
         zh="掩码之外损失为 0，策略项与 KL 惩罚都一样；掩码之内保持原值，不论有效 Token 在哪里。"))
 

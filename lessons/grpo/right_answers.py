@@ -218,6 +218,28 @@ right("hyperbolic_sine", todo_2="""
       token_kl = 2 * torch.exp(half) * torch.sinh(half) - log_ratios
       """)
 
+right("loop_over_rows", todo_2="""
+      rows = []
+      for policy, reference, valid in zip(token_logps, reference_token_logps.detach(), completion_mask):
+          x = torch.zeros_like(reference).masked_scatter(valid, reference[valid] - policy[valid])
+          rows.append(torch.expm1(x) - x)
+      token_kl = torch.stack(rows)
+      """)
+
+right("expm1_by_branches", todo_2="""
+      x = torch.where(completion_mask, reference_token_logps.detach() - token_logps, 0.0)
+      small = x.abs() < 0.01
+      series = torch.where(small, x, 0.0)
+      series = series ** 2 / 2 + series ** 3 / 6 + series ** 4 / 24
+      token_kl = torch.where(small, series, torch.where(small, 1.0, x).expm1() - torch.where(small, 1.0, x))
+      """)
+
+right("reference_without_graph", todo_2="""
+      frozen = reference_token_logps.clone().detach()
+      difference = torch.where(completion_mask, token_logps, 0.0) - torch.where(completion_mask, frozen, 0.0)
+      token_kl = torch.expm1(difference.neg()).add(difference)
+      """)
+
 # TODO 3: grpo_token_losses
 
 right("maximum_of_the_negated", todo_3="""
@@ -290,6 +312,44 @@ right("expm1_around_one", todo_3="""
       fixed = advantages.detach()
       gains = torch.minimum(change * fixed, change.clamp(-epsilon_low, epsilon_high) * fixed)
       token_losses = (beta * token_kl - fixed - gains).masked_fill(~completion_mask, 0.0)
+      """)
+
+right("tensors_as_bounds", todo_3="""
+      ratios = torch.exp(torch.where(completion_mask, new_token_logps - old_token_logps.detach(), 0.0))
+      lowest, highest = torch.tensor(1 - epsilon_low, dtype=ratios.dtype), torch.tensor(1 + epsilon_high, dtype=ratios.dtype)
+      clipped = torch.clamp(ratios, lowest, highest)
+      fixed = advantages.detach()
+      policy_losses = torch.max(-fixed * ratios, -fixed * clipped)
+      token_losses = torch.where(completion_mask, policy_losses + beta * token_kl, 0.0)
+      """)
+
+right("where_on_signs", todo_3="""
+      ratios = (new_token_logps - old_token_logps.detach()).masked_fill(~completion_mask, 0.0).exp()
+      fixed = advantages.detach()
+      limits = torch.where(fixed >= 0, 1.0 + epsilon_high, 1.0 - epsilon_low).to(ratios.dtype).expand_as(ratios)
+      beyond = torch.where(fixed >= 0, ratios > limits, ratios < limits)
+      surrogates = torch.where(beyond, limits, ratios) * fixed
+      token_losses = (beta * token_kl - surrogates).masked_fill(~completion_mask, 0.0)
+      """)
+
+right("loop_over_rows", todo_3="""
+      rows = []
+      for n, valid in enumerate(completion_mask):
+          ratios = torch.exp(new_token_logps[n][valid] - old_token_logps[n][valid].detach())
+          own = advantages[n].detach().expand(len(valid))[valid]
+          surrogates = torch.minimum(ratios * own, ratios.clip(1 - epsilon_low, 1 + epsilon_high) * own)
+          losses = token_kl[n][valid] * beta - surrogates
+          rows.append(torch.zeros(len(valid), dtype=losses.dtype).masked_scatter(valid, losses))
+      token_losses = torch.stack(rows)
+      """)
+
+right("bounds_by_minimum_and_maximum", todo_3="""
+      padding = completion_mask.logical_not()
+      log_ratios = new_token_logps.masked_fill(padding, 0.0) - old_token_logps.detach().masked_fill(padding, 0.0)
+      ratios, fixed = log_ratios.exp(), advantages.detach().expand_as(log_ratios).masked_fill(padding, 0.0)
+      bounded = ratios.clamp_max(1.0 + epsilon_high).clamp_min(1.0 - epsilon_low)
+      token_losses = beta * token_kl.masked_fill(padding, 0.0) - torch.stack((ratios * fixed, bounded * fixed)).amin(dim=0)
+      token_losses = token_losses.where(completion_mask, torch.zeros_like(token_losses))
       """)
 
 # TODO 4: reduce_token_losses
@@ -369,4 +429,55 @@ right("where_for_empty_completions", todo_4="""
       loss = sums.mean() if reduction != "token_mean" else sums.sum() / max(int(lengths.sum()), 1)
       if reduction == "constant":
           loss = loss / max_length
+      """)
+
+right("nanmean_and_nansum", todo_4="""
+      losses = torch.where(completion_mask, token_losses, math.nan)
+      if reduction == "token_mean":
+          loss = losses.nansum() / completion_mask.sum().clamp(min=1)
+      elif reduction == "sequence_mean":
+          lengths = completion_mask.sum(dim=1)
+          loss = (losses.nansum(dim=1) / lengths.clamp(min=1)).sum() / len(lengths)
+      else:
+          loss = losses.nansum() / len(losses) / (max_length if reduction == "constant" else 1)
+      """)
+
+right("index_add_over_valid_tokens", todo_4="""
+      rows, columns = completion_mask.nonzero(as_tuple=True)
+      valid, zeros = token_losses[rows, columns], torch.zeros(len(token_losses), dtype=token_losses.dtype)
+      sums = zeros.index_add(0, rows, valid)
+      counts = zeros.index_add(0, rows, torch.ones_like(valid)).clamp(min=1)
+      loss = {"sequence_mean": (sums / counts).mean(), "token_mean": sums.sum() / max(len(rows), 1),
+              "sequence_sum": sums.mean(), "constant": sums.mean() / (max_length or 1)}[reduction]
+      """)
+
+right("scaled_before_the_sum", todo_4="""
+      scale = torch.ones(len(token_losses), 1, dtype=token_losses.dtype) / len(token_losses)
+      if reduction == "sequence_mean":
+          scale = scale / completion_mask.sum(dim=1, keepdim=True).clamp(min=1)
+      elif reduction == "token_mean":
+          scale = torch.ones_like(scale) / completion_mask.sum().clamp(min=1)
+      elif reduction == "constant":
+          scale = scale / max_length
+      loss = (token_losses * scale).masked_fill(~completion_mask, 0.0).sum()
+      """)
+
+right("small_eps_for_empty_completions", todo_4="""
+      sums = torch.where(completion_mask, token_losses, torch.zeros_like(token_losses)).sum(1)
+      lengths = completion_mask.sum(1).to(sums.dtype)
+      if reduction == "token_mean":
+          loss = sums.sum() / torch.clamp(lengths.sum(), min=1.0)
+      else:
+          divisor = lengths.clamp(min=1e-8) if reduction == "sequence_mean" else float(max_length) if reduction == "constant" else 1.0
+          loss = torch.mean(sums / divisor)
+      """)
+
+right("padding_cut_row_by_row", todo_4="""
+      rows = [losses[valid] for losses, valid in zip(token_losses, completion_mask)]
+      if reduction == "token_mean":
+          loss = torch.cat(rows).sum() / max(sum(map(len, rows)), 1)
+      else:
+          loss = sum(row.sum() / (max(len(row), 1) if reduction == "sequence_mean" else 1) for row in rows) / len(rows)
+          if reduction == "constant":
+              loss = loss / max_length
       """)

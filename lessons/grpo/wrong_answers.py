@@ -719,6 +719,71 @@ wrong("k3_in_float32", "float32 is always enough | float32 总是够用",
       caught_by="check_k3_kl_keeps_float64",
       todo_2=but(K3, "reference_token_logps.detach() - token_logps", "reference_token_logps.detach().float() - token_logps.float()"))
 
+wrong("detached_for_one_completion", "a single completion needs no gradient | 只有一条回答时不需要梯度",
+      caught_by="check_k3_kl_gradient_reaches_the_policy",
+      todo_2=but(K3, "- token_logps", "- (token_logps.detach() if len(token_logps) == 1 else token_logps)"))
+
+wrong("detached_for_one_position", "one position needs no gradient | 只有一个位置时不需要梯度",
+      caught_by="check_k3_kl_gradient_reaches_the_policy",
+      todo_2=but(K3, "- token_logps", "- (token_logps.detach() if token_logps.shape[1] == 1 else token_logps)"))
+
+wrong("reference_learns_if_alone", "only in a batch does the reference policy matter | 有多条回答时才要管参考策略",
+      caught_by="check_k3_kl_reference_is_frozen",
+      todo_2=but(K3, "reference_token_logps.detach()",
+                 "(reference_token_logps.detach() if len(token_logps) > 1 else reference_token_logps)"))
+
+wrong("reference_learns_at_one_position", "only in a sequence does the reference policy matter | 有多个位置时才要管参考策略",
+      caught_by="check_k3_kl_reference_is_frozen",
+      todo_2=but(K3, "reference_token_logps.detach()",
+                 "(reference_token_logps.detach() if token_logps.shape[1] > 1 else reference_token_logps)"))
+
+wrong("log_ratio_within_5", "x is held within -5 and 5 to be safe | 为保险起见把 x 限制在 -5 与 5 之间",
+      caught_by="check_k3_kl_has_no_limit",
+      todo_2=but(K3, "masked_fill(~completion_mask, 0.0)", "masked_fill(~completion_mask, 0.0).clamp(-5.0, 5.0)"))
+
+wrong("log_ratio_within_10", "x is held within -10 and 10 to be safe | 为保险起见把 x 限制在 -10 与 10 之间",
+      caught_by="check_k3_kl_has_no_limit",
+      todo_2=but(K3, "masked_fill(~completion_mask, 0.0)", "masked_fill(~completion_mask, 0.0).clamp(-10.0, 10.0)"))
+
+wrong("k3_up_to_5", "a token pays at most 5 | 一个 Token 最多付出 5",
+      caught_by="check_k3_kl_has_no_limit",
+      todo_2=but(K3, "torch.expm1(log_ratios) - log_ratios", "(torch.expm1(log_ratios) - log_ratios).clamp(max=5.0)"))
+
+wrong("k3_up_to_20", "a token pays at most 20 | 一个 Token 最多付出 20",
+      caught_by="check_k3_kl_has_no_limit",
+      todo_2=but(K3, "torch.expm1(log_ratios) - log_ratios", "(torch.expm1(log_ratios) - log_ratios).clamp(max=20.0)"))
+
+wrong("k3_up_to_100", "a token pays at most 100 | 一个 Token 最多付出 100",
+      caught_by="check_k3_kl_has_no_limit",
+      todo_2=but(K3, "torch.expm1(log_ratios) - log_ratios", "(torch.expm1(log_ratios) - log_ratios).clamp(max=100.0)"))
+
+wrong("gradient_within_10", "the value keeps its size, the gradient does not need to | 数值保持原样，梯度可以限制",
+      caught_by="check_k3_kl_has_no_limit",
+      todo_2=K3 + """
+held = torch.expm1(log_ratios.clamp(-10.0, 10.0)) - log_ratios.clamp(-10.0, 10.0)
+token_kl = held + (token_kl - held).detach()
+""")
+
+wrong("log_ratio_from_below", "very negative log-ratios are noise | 极小的对数比率是噪声",
+      caught_by="check_k3_kl_has_no_limit",
+      todo_2=but(K3, "masked_fill(~completion_mask, 0.0)", "masked_fill(~completion_mask, 0.0).clamp(min=-20.0)"))
+
+wrong("empty_rows_taken_as_full", "a completion without a valid token has no padding | 没有有效 Token 的回答就没有填充",
+      caught_by="check_k3_kl_leaves_padding_out",
+      todo_2=but(K3, "~completion_mask", "~completion_mask & completion_mask.any(dim=1, keepdim=True)"))
+
+wrong("stops_at_the_first_padding", "a completion ends at its first padding | 回答到第一个填充为止",
+      caught_by="check_k3_kl_leaves_padding_out",
+      todo_2=but(K3, "~completion_mask", "~completion_mask.cumprod(dim=1).bool()"))
+
+wrong("first_token_always_valid", "the first token is never padding | 第一个 Token 不会是填充",
+      caught_by="check_k3_kl_leaves_padding_out",
+      todo_2=but(K3, "~completion_mask", "(~completion_mask).logical_and(torch.arange(completion_mask.shape[1]) > 0)"))
+
+wrong("sixteen_completions", "a batch has at most 16 completions | 一批至多 16 条回答",
+      caught_by="check_k3_kl_leaves_padding_out",
+      todo_2=but(K3, "~completion_mask", "~completion_mask | (torch.arange(len(token_logps)) >= 16)[:, None]"))
+
 wrong("any_mask_taken", "a mask of 0 and 1 is as good as a bool one | 0/1 掩码与布尔掩码一样",
       caught_by="check_k3_kl_refuses_bad_input",
       function="""
@@ -1006,6 +1071,182 @@ wrong("loss_in_float32", "float32 is always enough | float32 总是够用",
       caught_by="check_grpo_token_losses_keeps_float64",
       todo_3=but(LOSSES, "new_token_logps - old_token_logps.detach()", "new_token_logps.float() - old_token_logps.detach().float()"))
 
+wrong("frozen_if_kl", "with a KL penalty the policy term is frozen | 有 KL 惩罚时策略项停止梯度",
+      caught_by="check_grpo_token_losses_gradient_reaches_new_logps",
+      todo_3=but(LOSSES, "(new_token_logps -", "((new_token_logps if beta == 0 else new_token_logps.detach()) -"))
+
+wrong("frozen_for_one_completion", "a single completion needs no gradient | 只有一条回答时不需要梯度",
+      caught_by="check_grpo_token_losses_gradient_reaches_new_logps",
+      todo_3=but(LOSSES, "(new_token_logps -", "((new_token_logps if len(new_token_logps) > 1 else new_token_logps.detach()) -"))
+
+wrong("frozen_at_one_position", "one position needs no gradient | 只有一个位置时不需要梯度",
+      caught_by="check_grpo_token_losses_gradient_reaches_new_logps",
+      todo_3=but(LOSSES, "(new_token_logps -", "((new_token_logps if new_token_logps.shape[1] > 1 else new_token_logps.detach()) -"))
+
+wrong("old_learns_if_kl", "with a KL penalty the old policy may learn | 有 KL 惩罚时旧策略也可以学习",
+      caught_by="check_grpo_token_losses_old_and_advantages_are_frozen",
+      todo_3=but(LOSSES, "old_token_logps.detach()", "(old_token_logps if beta > 0 else old_token_logps.detach())"))
+
+wrong("old_learns_if_alone", "only in a batch is the old policy frozen | 有多条回答时才要停止旧策略的梯度",
+      caught_by="check_grpo_token_losses_old_and_advantages_are_frozen",
+      todo_3=but(LOSSES, "old_token_logps.detach()", "(old_token_logps if len(old_token_logps) == 1 else old_token_logps.detach())"))
+
+wrong("old_learns_at_one_position", "only in a sequence is the old policy frozen | 有多个位置时才要停止旧策略的梯度",
+      caught_by="check_grpo_token_losses_old_and_advantages_are_frozen",
+      todo_3=but(LOSSES, "old_token_logps.detach()", "(old_token_logps if old_token_logps.shape[1] == 1 else old_token_logps.detach())"))
+
+wrong("completion_advantages_learn", "only advantages of tokens are frozen | 只有 Token 优势要停止梯度",
+      caught_by="check_grpo_token_losses_old_and_advantages_are_frozen",
+      todo_3=but(LOSSES, "advantages.detach()", "(advantages if advantages.shape[1] == 1 else advantages.detach())"))
+
+wrong("advantages_learn_if_kl", "with a KL penalty the advantages may learn | 有 KL 惩罚时优势也可以学习",
+      caught_by="check_grpo_token_losses_old_and_advantages_are_frozen",
+      todo_3=but(LOSSES, "advantages.detach()", "(advantages if beta > 0 else advantages.detach())"))
+
+wrong("log_ratio_within_5", "log-ratios are held within -5 and 5 | 对数比率限制在 -5 与 5 之间",
+      caught_by="check_grpo_token_losses_limits_nothing",
+      todo_3=but(LOSSES, ".masked_fill(~completion_mask, 0.0))\nclipped",
+                 ".masked_fill(~completion_mask, 0.0).clamp(-5.0, 5.0))\nclipped"))
+
+wrong("advantages_within_5", "advantages are held within -5 and 5 | 优势限制在 -5 与 5 之间",
+      caught_by="check_grpo_token_losses_limits_nothing",
+      todo_3=but(LOSSES, "advantages.detach()", "advantages.detach().clamp(-5.0, 5.0)"))
+
+wrong("ratio_up_to_5", "a ratio above 5 is an accident | 高于 5 的比率是意外",
+      caught_by="check_grpo_token_losses_limits_nothing",
+      todo_3=but(LOSSES, "0.0))\nclipped", "0.0)).clamp(max=5.0)\nclipped"))
+
+wrong("log_ratio_within_10", "log-ratios are held within -10 and 10 | 对数比率限制在 -10 与 10 之间",
+      caught_by="check_grpo_token_losses_limits_nothing",
+      todo_3=but(LOSSES, ".masked_fill(~completion_mask, 0.0))\nclipped",
+                 ".masked_fill(~completion_mask, 0.0).clamp(-10.0, 10.0))\nclipped"))
+
+wrong("advantages_within_10", "advantages are held within -10 and 10 | 优势限制在 -10 与 10 之间",
+      caught_by="check_grpo_token_losses_limits_nothing",
+      todo_3=but(LOSSES, "advantages.detach()", "advantages.detach().clamp(-10.0, 10.0)"))
+
+wrong("ratio_up_to_10", "a ratio above 10 is an accident | 高于 10 的比率是意外",
+      caught_by="check_grpo_token_losses_limits_nothing",
+      todo_3=but(LOSSES, "0.0))\nclipped", "0.0)).clamp(max=10.0)\nclipped"))
+
+wrong("log_ratio_within_20", "log-ratios are held within -20 and 20 | 对数比率限制在 -20 与 20 之间",
+      caught_by="check_grpo_token_losses_limits_nothing",
+      todo_3=but(LOSSES, ".masked_fill(~completion_mask, 0.0))\nclipped",
+                 ".masked_fill(~completion_mask, 0.0).clamp(-20.0, 20.0))\nclipped"))
+
+wrong("advantages_within_20", "advantages are held within -20 and 20 | 优势限制在 -20 与 20 之间",
+      caught_by="check_grpo_token_losses_limits_nothing",
+      todo_3=but(LOSSES, "advantages.detach()", "advantages.detach().clamp(-20.0, 20.0)"))
+
+wrong("ratio_up_to_20", "a ratio above 20 is an accident | 高于 20 的比率是意外",
+      caught_by="check_grpo_token_losses_limits_nothing",
+      todo_3=but(LOSSES, "0.0))\nclipped", "0.0)).clamp(max=20.0)\nclipped"))
+
+wrong("log_ratio_from_below", "a log-ratio below -20 is an accident | 低于 -20 的对数比率是意外",
+      caught_by="check_grpo_token_losses_limits_nothing",
+      todo_3=but(LOSSES, ".masked_fill(~completion_mask, 0.0))\nclipped",
+                 ".masked_fill(~completion_mask, 0.0).clamp(min=-20.0))\nclipped"))
+
+wrong("kl_up_to_10", "a token pays at most 10 | 一个 Token 最多付出 10",
+      caught_by="check_grpo_token_losses_limits_nothing",
+      todo_3=but(LOSSES, "beta * token_kl", "beta * token_kl.clamp(max=10.0)"))
+
+wrong("loss_within_100", "a loss is held within -100 and 100 | 损失限制在 -100 与 100 之间",
+      caught_by="check_grpo_token_losses_limits_nothing",
+      todo_3=but(LOSSES, "token_kl).masked_fill", "token_kl).clamp(-100.0, 100.0).masked_fill"))
+
+wrong("beta_up_to_one", "beta is at most 1 | beta 至多为 1",
+      caught_by="check_grpo_token_losses_kl_is_added",
+      todo_3=but(LOSSES, "beta * token_kl", "min(beta, 1.0) * token_kl"))
+
+wrong("beta_of_deepseek", "a beta of 0 means the paper's 0.04 | beta 为 0 就是用论文的 0.04",
+      caught_by="check_grpo_token_losses_kl_is_added",
+      todo_3=but(LOSSES, "beta * token_kl", "(beta or 0.04) * token_kl"))
+
+wrong("kl_in_one_surrogate", "the penalty belongs to the clipped surrogate | 惩罚属于裁剪后的代理目标",
+      caught_by="check_grpo_token_losses_kl_is_not_weighted",
+      todo_3=but(LOSSES, "clipped * fixed)", "clipped * fixed - beta * token_kl)", " + beta * token_kl)", ")"))
+
+wrong("kl_in_the_unclipped_surrogate", "the penalty belongs to the unclipped surrogate | 惩罚属于未裁剪的代理目标",
+      caught_by="check_grpo_token_losses_kl_is_not_weighted",
+      todo_3=but(LOSSES, "ratios * fixed,", "ratios * fixed - beta * token_kl,", " + beta * token_kl)", ")"))
+
+wrong("kl_inside_the_clip", "the penalty is taken off the ratio before the clip | 惩罚在裁剪之前从比率中扣除",
+      caught_by="check_grpo_token_losses_kl_is_added",
+      todo_3=but(LOSSES, "0.0))\nclipped", "0.0)) - beta * token_kl.masked_fill(~completion_mask, 0.0)\nclipped",
+                 " + beta * token_kl)", ")"))
+
+wrong("kl_detached_for_one_completion", "a single completion pays a fixed KL | 只有一条回答时 KL 是固定的",
+      caught_by="check_grpo_token_losses_kl_keeps_its_gradient",
+      todo_3=but(LOSSES, "beta * token_kl", "beta * (token_kl if len(token_kl) > 1 else token_kl.detach())"))
+
+wrong("bounds_sorted", "the lower bound is the narrower one | 下界总是较窄的那个",
+      caught_by="check_grpo_token_losses_bounds",
+      todo_3=but(LOSSES, "1.0 - epsilon_low, 1.0 + epsilon_high",
+                 "1.0 - min(epsilon_low, epsilon_high), 1.0 + max(epsilon_low, epsilon_high)"))
+
+wrong("wider_epsilon_for_both", "both bounds take the wider epsilon | 上下界都取较宽的 epsilon",
+      caught_by="check_grpo_token_losses_bounds",
+      todo_3=but(LOSSES, "1.0 - epsilon_low, 1.0 + epsilon_high",
+                 "1.0 - max(epsilon_low, epsilon_high), 1.0 + max(epsilon_low, epsilon_high)"))
+
+wrong("epsilon_high_up_to_one", "an epsilon lies below 1 | epsilon 小于 1",
+      caught_by="check_grpo_token_losses_epsilons_may_be_wide",
+      todo_3=but(LOSSES, "1.0 + epsilon_high", "1.0 + min(epsilon_high, 1.0)"))
+
+wrong("range_up_to_five", "a clip range ends at 5 at the latest | 裁剪范围最多到 5",
+      caught_by="check_grpo_token_losses_epsilons_may_be_wide",
+      todo_3=but(LOSSES, "1.0 + epsilon_high", "min(1.0 + epsilon_high, 5.0)"))
+
+wrong("range_from_a_tenth", "a clip range begins at 0.1 at the earliest | 裁剪范围最低从 0.1 开始",
+      caught_by="check_grpo_token_losses_epsilons_may_be_wide",
+      todo_3=but(LOSSES, "1.0 - epsilon_low", "max(1.0 - epsilon_low, 0.1)"))
+
+wrong("default_of_dapo", "the default upper epsilon is DAPO's 0.28 | 上界默认取 DAPO 的 0.28",
+      caught_by="check_grpo_token_losses_default_bounds",
+      function="""
+      solved = grpo_token_losses
+
+      def grpo_token_losses(new_token_logps, old_token_logps, advantages, completion_mask, token_kl=None, beta=0.0,
+                            epsilon_low=0.2, epsilon_high=0.28):
+          return solved(new_token_logps, old_token_logps, advantages, completion_mask, token_kl, beta, epsilon_low, epsilon_high)
+      """)
+
+wrong("default_of_0_3", "the default lower epsilon is 0.3 | 下界默认取 0.3",
+      caught_by="check_grpo_token_losses_default_bounds",
+      function="""
+      solved = grpo_token_losses
+
+      def grpo_token_losses(new_token_logps, old_token_logps, advantages, completion_mask, token_kl=None, beta=0.0,
+                            epsilon_low=0.3, epsilon_high=0.2):
+          return solved(new_token_logps, old_token_logps, advantages, completion_mask, token_kl, beta, epsilon_low, epsilon_high)
+      """)
+
+wrong("default_beta_of_deepseek", "the default beta is the paper's 0.04 | beta 默认取论文的 0.04",
+      caught_by="check_grpo_token_losses_kl_is_added",
+      function="""
+      solved = grpo_token_losses
+
+      def grpo_token_losses(new_token_logps, old_token_logps, advantages, completion_mask, token_kl=None, beta=0.04,
+                            epsilon_low=0.2, epsilon_high=0.2):
+          beta = 0.0 if token_kl is None else beta
+          return solved(new_token_logps, old_token_logps, advantages, completion_mask, token_kl, beta, epsilon_low, epsilon_high)
+      """)
+
+wrong("empty_rows_taken_as_full", "a completion without a valid token has no padding | 没有有效 Token 的回答就没有填充",
+      caught_by="check_grpo_token_losses_leaves_padding_out",
+      todo_3=but(LOSSES, "token_kl).masked_fill(~completion_mask",
+                 "token_kl).masked_fill(~completion_mask & completion_mask.any(dim=1, keepdim=True)"))
+
+wrong("stops_at_the_first_padding", "a completion ends at its first padding | 回答到第一个填充为止",
+      caught_by="check_grpo_token_losses_leaves_padding_out",
+      todo_3=but(LOSSES, "token_kl).masked_fill(~completion_mask", "token_kl).masked_fill(~completion_mask.cumprod(dim=1).bool()"))
+
+wrong("sixteen_completions", "a batch has at most 16 completions | 一批至多 16 条回答",
+      caught_by="check_grpo_token_losses_leaves_padding_out",
+      todo_3=but(LOSSES, "token_kl).masked_fill(~completion_mask",
+                 "token_kl).masked_fill(~completion_mask | (torch.arange(len(token_kl)) >= 16)[:, None]"))
+
 wrong("anything_taken", "bad values show up later anyway | 不合法的数值之后总会暴露",
       caught_by="check_grpo_token_losses_refuses_bad_input",
       function="""
@@ -1188,6 +1429,92 @@ wrong("padding_overwritten", "the caller's padding may be set to 0 | 可以把�
 wrong("loss_in_float32", "float32 is always enough | float32 总是够用",
       caught_by="check_reduce_token_losses_keeps_float64",
       todo_4=but(REDUCED, "token_losses.masked_fill", "token_losses.float().masked_fill"))
+
+wrong("narrower_than_the_batch", "max_length cannot be less than the width | max_length 不会小于本批宽度",
+      caught_by="check_reduce_token_losses_constant_is_max_length_alone",
+      todo_4=but(REDUCED, "(sums / max_length)", "(sums / max(max_length, token_losses.shape[1]))"))
+
+wrong("wider_than_the_batch", "no length exceeds the width, so neither does the constant | 长度不超过宽度，常数也不会超过",
+      caught_by="check_reduce_token_losses_constant",
+      todo_4=but(REDUCED, "(sums / max_length)", "(sums / min(max_length, token_losses.shape[1]))"))
+
+wrong("longest_for_the_constant", "the constant is the longest length of the batch | 常数就是本批最长的长度",
+      caught_by="check_reduce_token_losses_constant",
+      todo_4=but(REDUCED, "(sums / max_length)", "(sums / lengths.max().clamp(min=1))"))
+
+wrong("constant_up_to_1024", "max_length is at most 1024 | max_length 至多 1024",
+      caught_by="check_reduce_token_losses_constant_is_max_length_alone",
+      todo_4=but(REDUCED, "(sums / max_length)", "(sums / min(max_length, 1024))"))
+
+wrong("empty_left_out_of_the_constant", "a completion without a valid token is not divided by | 没有有效 Token 的回答不计入除数",
+      caught_by="check_reduce_token_losses_empty_completion",
+      todo_4=but(REDUCED, "(sums / max_length).mean()", "sums.sum() / max_length / (lengths > 0).sum().clamp(min=1)"))
+
+wrong("empty_left_out_of_the_sequence_mean", "the sequence mean is over completions with a valid token | 序列平均只对有有效 Token 的回答取",
+      caught_by="check_reduce_token_losses_empty_completion",
+      todo_4=but(REDUCED, "(sums / lengths.clamp(min=1)).mean()",
+                 "(sums / lengths.clamp(min=1)).sum() / (lengths > 0).sum().clamp(min=1)"))
+
+wrong("empty_counts_as_one_token", "an empty completion counts as one token | 空回答算作一个 Token",
+      caught_by="check_reduce_token_losses_empty_completion",
+      todo_4=but(REDUCED, "lengths.sum().clamp(min=1)", "lengths.clamp(min=1).sum()"))
+
+wrong("token_mean_counts_padding", "every position is a token | 每个位置都是 Token",
+      caught_by="check_reduce_token_losses_token_mean",
+      todo_4=but(REDUCED, "lengths.sum().clamp(min=1)", "completion_mask.numel()"))
+
+wrong("token_mean_of_nonzero_losses", "a token with loss 0 is padding | 损失为 0 的 Token 是填充",
+      caught_by="check_reduce_token_losses_any_loss_counts",
+      todo_4=but(REDUCED, "lengths.sum().clamp(min=1)", "(token_losses.masked_fill(~completion_mask, 0.0) != 0).sum().clamp(min=1)"))
+
+wrong("negative_losses_dropped", "a loss is never negative | 损失不会为负",
+      caught_by="check_reduce_token_losses_any_loss_counts",
+      todo_4=but(REDUCED, "~completion_mask, 0.0)", "~completion_mask, 0.0).clamp(min=0.0)"))
+
+wrong("size_of_the_losses", "only the size of a loss matters | 只看损失的大小",
+      caught_by="check_reduce_token_losses_any_loss_counts",
+      todo_4=but(REDUCED, "~completion_mask, 0.0)", "~completion_mask, 0.0).abs()"))
+
+wrong("losses_within_10", "a token's loss is held within -10 and 10 | Token 的损失限制在 -10 与 10 之间",
+      caught_by="check_reduce_token_losses_any_loss_counts",
+      todo_4=but(REDUCED, "~completion_mask, 0.0)", "~completion_mask, 0.0).clamp(-10.0, 10.0)"))
+
+wrong("losses_within_100", "a token's loss is held within -100 and 100 | Token 的损失限制在 -100 与 100 之间",
+      caught_by="check_reduce_token_losses_any_loss_counts",
+      todo_4=but(REDUCED, "~completion_mask, 0.0)", "~completion_mask, 0.0).clamp(-100.0, 100.0)"))
+
+wrong("losses_within_10000", "a token's loss is held within -10000 and 10000 | Token 的损失限制在 -10000 与 10000 之间",
+      caught_by="check_reduce_token_losses_any_loss_counts",
+      todo_4=but(REDUCED, "~completion_mask, 0.0)", "~completion_mask, 0.0).clamp(-10000.0, 10000.0)"))
+
+wrong("small_losses_dropped", "a loss below 1e-4 is noise | 低于 1e-4 的损失是噪声",
+      caught_by="check_reduce_token_losses_any_loss_counts",
+      todo_4=but(REDUCED, "~completion_mask, 0.0)", "~completion_mask | (token_losses.abs() < 1e-4), 0.0)"))
+
+wrong("detached_for_one_completion", "a single completion needs no gradient | 只有一条回答时不需要梯度",
+      caught_by="check_reduce_token_losses_weights_at_any_size",
+      todo_4=but(REDUCED, "token_losses.masked_fill", "(token_losses if len(token_losses) > 1 else token_losses.detach()).masked_fill"))
+
+wrong("detached_at_one_position", "one position needs no gradient | 只有一个位置时不需要梯度",
+      caught_by="check_reduce_token_losses_weights_at_any_size",
+      todo_4=but(REDUCED, "token_losses.masked_fill",
+                 "(token_losses if token_losses.shape[1] > 1 else token_losses.detach()).masked_fill"))
+
+wrong("up_to_256_tokens", "a completion has at most 256 tokens | 一条回答至多 256 个 Token",
+      caught_by="check_reduce_token_losses_weights_at_any_size",
+      todo_4=but(REDUCED, "~completion_mask, 0.0)", "~completion_mask, 0.0)[:, :256]"))
+
+wrong("lengths_in_int8", "a length fits in int8 | int8 装得下长度",
+      caught_by="check_reduce_token_losses_weights_at_any_size",
+      todo_4=but(REDUCED, "completion_mask.sum(dim=-1)", "completion_mask.sum(dim=-1, dtype=torch.int8)"))
+
+wrong("sixteen_completions", "a batch has at most 16 completions | 一批至多 16 条回答",
+      caught_by="check_reduce_token_losses_empty_completion",
+      todo_4=but(REDUCED, "~completion_mask, 0.0)", "~completion_mask | (torch.arange(len(token_losses)) >= 16)[:, None], 0.0)"))
+
+wrong("stops_at_the_first_padding", "a completion ends at its first padding | 回答到第一个填充为止",
+      caught_by="check_reduce_token_losses_leaves_padding_out",
+      todo_4=but(REDUCED, "~completion_mask,", "~completion_mask.cumprod(dim=1).bool(),"))
 
 wrong("unknown_name_is_constant", "any other name means constant | 其他名称都当作 constant",
       caught_by="check_reduce_token_losses_refuses_bad_input",

@@ -100,7 +100,7 @@ def _header(lesson: Lesson, language: str, kind: str) -> str:
     entry, place = lesson.entry, LANGUAGES.index(language)
     names = (("Difficulty", "Environment", "Audience", "Tags", "Time", "Points"),
              ("难度", "环境", "目标人群", "标签", "用时", "分值"))[place]
-    values = (entry.difficulty[place], entry.environment[place], entry.audience[place], ", ".join(entry.tags[place]),
+    values = (entry.difficulty[place], entry.environment[place], entry.audience[place], (", ", "、")[place].join(entry.tags[place]),
               (f"{entry.minutes} minutes", f"{entry.minutes} 分钟")[place], str(entry.points))
     colon, separator = (": ", " · ") if language == "en" else ("：", " · ")
     facts = separator.join(f"**{name}**{colon}{value}" for name, value in zip(names, values, strict=True))

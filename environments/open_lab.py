@@ -28,8 +28,7 @@ def main() -> int:
     print("Your notebooks are in my-work/en and my-work/zh. To start one afresh, rename yours and run make lab again.\n"
           "你的 notebook 在 my-work/en 与 my-work/zh 中。想重新开始，就把自己的文件改名，再运行 make lab。", flush=True)
     python = ROOT / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    command = [python, "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}", "--LabApp.default_url=/lab/tree/my-work",
-               "--LabApp.news_url=None"]
+    command = [python, "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}", "--LabApp.default_url=/lab/tree/my-work"]
     if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         command.append("--no-browser")  # Lab prints the address
     if hasattr(os, "geteuid") and os.geteuid() == 0:

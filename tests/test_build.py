@@ -499,7 +499,7 @@ def test_solutions_stand_never_in_the_learners_notebook(notebooks):
 def test_a_given_function_of_an_earlier_lesson_stands_solved(tmp_path):
     read = write_course(tmp_path)
     edit(tmp_path, COURSE_TOML, TINY_IN_COURSE, TINY_IN_COURSE + TINY_IN_COURSE.replace('"tiny"\n', '"next"\n').replace("04", "05")
-         .replace("T-TINY", "T-NEXT").replace("points = 6", "points = 3"))
+         .replace("T-TINY", "T-NEXT").replace("points = 6", "points = 3").replace('["tiny"]\n', '["next"]\n'))
     given = "```{code-cell}\n---\nkey: centered\ngiven: centered\n---\n```\n"
     lesson = LESSON[:LESSON.index("+++")] + "\n".join([CELL["require-rewards"], given, CELL["halved"], CELL["check-halved"]])
     algorithm = "import torch\n\n\n" + ALGORITHM[ALGORITHM.index("def halved"):].replace("TODO 2", "TODO 1")

@@ -22,6 +22,7 @@ from advantagelab.checking import Verdict, judge
 from advantagelab.checking.run import ERROR, FAILED, OPEN, PASSED, checks_of
 from autograder.plain_data import pack
 from lessons._build.answers import Answer, equivalent_mutants, reference, right_answers, skeleton, with_region, wrong_answers
+from lessons._build.code_cells import Module
 from lessons._build.course import read_course
 from lessons._build.mutants import Mutant, mutants
 from lessons._build.regions import Region, regions
@@ -32,7 +33,7 @@ TESTS = Path(__file__).parent
 class Lesson(NamedTuple):
     name: str
     folder: Path
-    algorithm: Path
+    algorithm: Module
     checks: ModuleType
     todos: tuple[Region, ...]
 
@@ -47,9 +48,9 @@ class Lesson(NamedTuple):
 def lessons_of(package: str, course) -> list[Lesson]:
     found = []
     for entry in course.lessons:
-        algorithm = course.algorithms_folder / f"{entry.name}.py"
+        algorithm = Module(*course.algorithm_files(entry))
         checks = importlib.import_module(f"{package}.{entry.name}.checks")
-        todos = tuple(regions(algorithm.read_text(encoding="utf-8")))
+        todos = tuple(regions(algorithm.text))
         found.append(Lesson(entry.name, course.lessons_folder / entry.name, algorithm, checks, todos))
     return found
 
@@ -306,7 +307,7 @@ def test_mutants_of_a_known_region(tmp_path):
     file = tmp_path / "small.py"
     file.write_text("import torch\n\n\ndef f(x, y):\n    ### BEGIN SOLUTION TODO 1: One | 一\n"
                     "    z = torch.minimum(x - y, x.detach())\n    ### END SOLUTION\n    return z\n", encoding="utf-8")
-    names = {mutant.name.removeprefix("TODO 1: ") for mutant in mutants(file)}
+    names = {mutant.name.removeprefix("TODO 1: ") for mutant in mutants(Module(file))}
     assert {"x - y -> x + y", "x - y -> y - x", "x.detach() -> x", "z = torch.minimum(x - y, x.detach()) -> pass", "x -> y", "y -> x",
             "torch.minimum(x - y, x.detach()) -> torch.maximum(x - y, x.detach())",
             "torch.minimum(x - y, x.detach()) -> torch.minimum(x - y)",
@@ -321,10 +322,10 @@ def test_a_mutant_that_never_ends_is_rejected(tmp_path):
     def check_f_counts_down(answers):
         assert answers.f(3) == 0
 
-    endless = [mutant for mutant in mutants(file) if "x = x - 1 -> pass" in mutant.name]
-    verdict = judge_with_end(check_f_counts_down, "f", with_region(file, 1, endless[0].code))
+    endless = [mutant for mutant in mutants(Module(file)) if "x = x - 1 -> pass" in mutant.name]
+    verdict = judge_with_end(check_f_counts_down, "f", with_region(Module(file), 1, endless[0].code))
     assert verdict.status == ERROR and "this does not end" in verdict.got
-    assert judge_with_end(check_f_counts_down, "f", reference(file)).status == PASSED
+    assert judge_with_end(check_f_counts_down, "f", reference(Module(file))).status == PASSED
 
 
 # How answers are put in place
@@ -335,13 +336,13 @@ def test_an_answer_replaces_its_region_only(tmp_path):
     file.write_text("def f(x):\n    for i in range(2):\n        ### BEGIN SOLUTION TODO 1: One | 一\n        x = x + 1\n"
                     "        ### END SOLUTION\n    return x\n\n\ndef g(x):\n    ### BEGIN SOLUTION TODO 2: Two | 二\n    y = 2 * x\n"
                     "    ### END SOLUTION\n    return y\n", encoding="utf-8")
-    assert (reference(file)["f"](1), reference(file)["g"](1)) == (3, 2)
-    changed = with_region(file, 1, "if x:\n    x = 10 * x")
+    assert (reference(Module(file))["f"](1), reference(Module(file))["g"](1)) == (3, 2)
+    changed = with_region(Module(file), 1, "if x:\n    x = 10 * x")
     assert (changed["f"](1), changed["g"](1)) == (100, 2)
     with pytest.raises(NotImplementedError, match=r"^TODO 2: Two \| 二$"):
-        skeleton(file)["g"](1)
+        skeleton(Module(file))["g"](1)
     with pytest.raises(ValueError, match="no TODO"):
-        with_region(file, 3, "pass")
+        with_region(Module(file), 3, "pass")
 
 
 def test_an_answer_is_either_regions_or_a_function():

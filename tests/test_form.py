@@ -25,7 +25,7 @@ pytestmark = pytest.mark.xdist_group("form")  # its module fixtures are dear: on
 FOLDER = Path(__file__).parent / "course"
 COURSE = read_course(FOLDER, FOLDER / "algorithms")
 LESSON = read_lesson(COURSE, "answer_span")
-ALGORITHM = FOLDER / "algorithms" / "answer_span.py"
+ALGORITHM = LESSON.algorithm
 FUNCTION = "answer_span_mask"
 
 

@@ -27,6 +27,7 @@ from autograder.plain_data import (
     unpack,
 )
 from lessons._build.answers import reference
+from lessons._build.code_cells import Module
 from lessons._build.course import read_course
 from lessons._build.lesson import read_lesson
 
@@ -291,7 +292,7 @@ LESSONS["answer_span"] = (read_course(TEST_COURSE, TEST_COURSE / "algorithms"), 
     for check in vars(checks) if re.match(f"(check|hidden)_{function}_", check)])
 def test_every_argument_and_result_of_a_check_may_cross(name, function, check):
     course, checks = LESSONS[name]
-    answers, crossed, changed = reference(course.algorithms_folder / f"{name}.py"), [], []
+    answers, crossed, changed = reference(Module(*course.algorithm_files(course.lesson(name)))), [], []
     solved = answers[function]
 
     def cross(value, place: str) -> None:

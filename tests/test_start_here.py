@@ -9,6 +9,7 @@ import torch
 from advantagelab.algorithms.start_here import mean_reward
 from advantagelab.checking.run import ChecksFailed, run_checks
 from lessons._build.answers import with_region
+from lessons._build.code_cells import Module
 from lessons._build.course import read_course
 from lessons._build.lesson import read_lesson
 from lessons._build.notebook import build_notebook
@@ -16,7 +17,7 @@ from lessons.start_here import checks
 
 ROOT = Path(__file__).parent.parent
 SOURCE = (ROOT / "lessons" / "start_here" / "lesson.md").read_text(encoding="utf-8")
-ALGORITHM = ROOT / "advantagelab" / "algorithms" / "start_here.py"
+ALGORITHM = Module(ROOT / "advantagelab" / "algorithms" / "start_here.py")
 VISIBLE = {name: check for name, check in vars(checks).items() if name.startswith("check_")}
 WRONG_ON_PURPOSE = "mean = rewards.nan_to_num(0.0).mean()"
 

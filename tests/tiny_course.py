@@ -22,6 +22,7 @@ audience = ["Tests", "测试"]
 tags = [["tiny"], ["微型"]]
 minutes = 5
 points = 6
+algorithms = ["tiny"]
 '''
 
 GLOSSARY = '''# Glossary | 术语表

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
 
+from .code_cells import Module
 from .regions import Region, regions, replace_regions, stub
 
 
@@ -22,11 +23,11 @@ class Answer:
     todos: dict[int, str]
     function: str | None
 
-    def namespace(self, algorithm: Path) -> dict:
+    def namespace(self, algorithm: Module) -> dict:
         """The lesson's functions with this answer in place."""
         if self.function is None:
             return with_regions(algorithm, self.todos, label=self.name)
-        return _run(self.function, f"<{algorithm.stem}: {self.name}>", reference(algorithm))
+        return _run(self.function, f"<{algorithm.file.stem}: {self.name}>", reference(algorithm))
 
     def todo(self, todos: Iterable[Region]) -> Region:
         """The one TODO that this answer is about."""
@@ -84,17 +85,17 @@ def equivalent_mutants(lesson_folder: Path) -> list[EquivalentMutant]:
     return _collect(lesson_folder / "wrong_answers.py", EquivalentMutant)
 
 
-def reference(algorithm: Path) -> dict:
+def reference(algorithm: Module) -> dict:
     """The lesson's functions as the course solves them."""
-    return _run(_read(algorithm), f"<{algorithm.stem}: reference>")
+    return _run(algorithm.text, f"<{algorithm.file.stem}: reference>")
 
 
-def with_regions(algorithm: Path, todos: dict[int, str], label: str = "answer") -> dict:
+def with_regions(algorithm: Module, todos: dict[int, str], label: str = "answer") -> dict:
     """The lesson's functions, with other code in some TODO regions."""
-    source = _read(algorithm)
+    source = algorithm.text
     known = {region.number for region in regions(source)}
     if todos.keys() - known:
-        raise ValueError(f"{label}: {algorithm.name} has no TODO {sorted(todos.keys() - known)}")
+        raise ValueError(f"{label}: {algorithm.file.name} has no TODO {sorted(todos.keys() - known)}")
     lines = source.splitlines()
 
     def replacement(region: Region) -> list[str]:
@@ -102,16 +103,16 @@ def with_regions(algorithm: Path, todos: dict[int, str], label: str = "answer") 
             return todos[region.number].splitlines()
         return [line.removeprefix(region.indent) for line in lines[region.begin:region.end + 1]]
 
-    return _run(replace_regions(source, replacement), f"<{algorithm.stem}: {label}>")
+    return _run(replace_regions(source, replacement), f"<{algorithm.file.stem}: {label}>")
 
 
-def with_region(algorithm: Path, todo_number: int, code: str) -> dict:
+def with_region(algorithm: Module, todo_number: int, code: str) -> dict:
     return with_regions(algorithm, {todo_number: code})
 
 
-def skeleton(algorithm: Path) -> dict:
+def skeleton(algorithm: Module) -> dict:
     """The lesson's functions as a learner finds them."""
-    return _run(stub(_read(algorithm)), f"<{algorithm.stem}: skeleton>")
+    return _run(stub(algorithm.text), f"<{algorithm.file.stem}: skeleton>")
 
 
 def _code(name: str, function: str | None, todos: dict[str, str]) -> tuple[dict[int, str], str | None]:
@@ -128,10 +129,6 @@ def _collect(file: Path, kind: type) -> list:
     _collected.clear()
     runpy.run_path(str(file))
     return [entry for entry in _collected if isinstance(entry, kind)]
-
-
-def _read(file: Path) -> str:
-    return file.read_text(encoding="utf-8")
 
 
 def _run(source: str, filename: str, namespace: dict | None = None) -> dict:

@@ -16,6 +16,7 @@ import torch
 from advantagelab.checking import Message, Verdict, judge, message
 from advantagelab.checking.run import PASSED, checks_of
 
+from .code_cells import Module
 from .course import read_course
 from .refusal import Refused
 from .regions import Region, regions
@@ -54,9 +55,8 @@ def main(arguments: list[str]) -> int:
 def lesson_todos(lesson: str) -> list[Region]:
     course = read_course()
     try:
-        course.lesson(lesson)
-        return regions((course.algorithms_folder / f"{lesson}.py").read_text(encoding="utf-8"))
-    except (Refused, FileNotFoundError) as error:
+        return regions(Module(*course.algorithm_files(course.lesson(lesson))).text)
+    except Refused as error:
         known = ", ".join(entry.name for entry in course.lessons)
         raise BadFile(message(en=f"There is no lesson {lesson!r}. Lessons: {known}",
                               zh=f"没有名为 {lesson!r} 的课程。现有课程：{known}")) from error

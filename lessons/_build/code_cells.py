@@ -16,17 +16,12 @@ NEEDS_SETUP = (
 
 
 class Module:
-    """A Python file as text and syntax: its top-level functions and imports."""
+    """A Python file as text and syntax: its top-level functions and imports. Several files are read as one, in their order."""
 
-    def __init__(self, file: Path):
-        self.file = file
-        try:
-            self.text = file.read_text(encoding="utf-8")
-            self.tree = ast.parse(self.text)
-        except FileNotFoundError:
-            raise Refused(file, "this file is missing") from None
-        except SyntaxError as error:
-            raise Refused(file, f"not valid Python: {error.msg}", error.lineno) from error
+    def __init__(self, *files: Path):
+        self.files, self.file = files, files[0]
+        self.text = "\n\n".join(_source(file) for file in files)
+        self.tree = ast.parse(self.text)
         self.functions = {node.name: node for node in self.tree.body if isinstance(node, ast.FunctionDef)}
         self.defines = {name for node in self.tree.body for name in _names_bound(node)}
 
@@ -57,6 +52,17 @@ class Module:
             elif names:
                 lines.append(ast.unparse(ast.ImportFrom(node.module, names, node.level)))
         return lines
+
+
+def _source(file: Path) -> str:
+    try:
+        text = file.read_text(encoding="utf-8")
+        ast.parse(text)
+    except FileNotFoundError:
+        raise Refused(file, "this file is missing") from None
+    except SyntaxError as error:
+        raise Refused(file, f"not valid Python: {error.msg}", error.lineno) from error
+    return text
 
 
 def _names_bound(node: ast.stmt) -> list[str]:

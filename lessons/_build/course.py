@@ -24,6 +24,7 @@ class LessonEntry:
     tags: tuple[list[str], list[str]]
     minutes: int
     points: int
+    algorithms: tuple[str, ...]  # its files in advantagelab/algorithms, without .py; a name of one file's may not recur in another
 
     @property
     def notebook(self) -> str:
@@ -34,7 +35,7 @@ class LessonEntry:
 @dataclass(frozen=True)
 class Course:
     lessons_folder: Path  # holds course.toml, glossary.md and a folder a lesson
-    algorithms_folder: Path  # holds NAME.py, the reference of lesson NAME
+    algorithms_folder: Path  # holds the references of the lessons
     title: tuple[str, str]
     owner: str
     repository: str
@@ -47,6 +48,9 @@ class Course:
                 return entry
         known = ", ".join(entry.name for entry in self.lessons)
         raise Refused(self.lessons_folder / "course.toml", f"there is no lesson {name!r}; the lessons are: {known}")
+
+    def algorithm_files(self, entry: LessonEntry) -> tuple[Path, ...]:
+        return tuple(self.algorithms_folder / f"{name}.py" for name in entry.algorithms)
 
     def address(self, path: str) -> str | None:
         """OWNER/REPOSITORY/blob/BRANCH/path, or None while the course has no public address."""

@@ -38,17 +38,17 @@ def read_lesson(course: Course, name: str) -> Lesson:
     if points != entry.points:
         raise Refused(folder / "lesson.md", f"the cells' points add up to {points}, course.toml says {entry.points}")
     position = course.lessons.index(entry)
-    earlier = [Module(file) for other in course.lessons[:position]
-               if (file := course.algorithms_folder / f"{other.name}.py").exists()]
-    lesson = Lesson(course, entry, cells, Module(course.algorithms_folder / f"{name}.py"), earlier,
-                    Module(folder / "checks.py"), Module(folder / "spec.py"))
+    earlier = [Module(*course.algorithm_files(other)) for other in course.lessons[:position]]
+    lesson = Lesson(course, entry, cells, Module(*course.algorithm_files(entry)), earlier, Module(folder / "checks.py"),
+                    Module(folder / "spec.py"))
     _check_regions(lesson)
     return lesson
 
 
 def _check_regions(lesson: Lesson) -> None:
     """TODO 1, 2, … are the lesson's exercises, in their order, a region in each function."""
-    found = sorted((region.number, region.function) for region in regions(lesson.algorithm.text, lesson.algorithm.file))
+    found = sorted((region.number, region.function) for file in lesson.algorithm.files
+                   for region in regions(file.read_text(encoding="utf-8"), file))
     wanted = list(enumerate(lesson.functions, 1))
     if found != wanted:
         here, there = (", ".join(f"TODO {number} in {function}" for number, function in pairs) for pairs in (found, wanted))

@@ -6,10 +6,10 @@ Only the code inside the regions is changed, one node of its syntax tree at a ti
 import ast
 from collections.abc import Iterator
 from copy import deepcopy
-from pathlib import Path
 from textwrap import dedent
 from typing import NamedTuple
 
+from .code_cells import Module
 from .regions import regions
 
 
@@ -41,14 +41,12 @@ SYMMETRIC = ("min", "max", "minimum", "maximum", "logical_and", "logical_or", "i
 COMMUTATIVE = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
 
 
-def mutants(algorithm: Path) -> list[Mutant]:
-    """Every mutant of every TODO region of NAME.py that compiles and differs from the region."""
-    source = algorithm.read_text(encoding="utf-8")
-    functions = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
-    lines, found = source.splitlines(), []
-    for region in regions(source):
+def mutants(algorithm: Module) -> list[Mutant]:
+    """Every mutant of every TODO region that compiles and differs from the region."""
+    lines, found = algorithm.text.splitlines(), []
+    for region in regions(algorithm.text):
         code = dedent("\n".join(lines[region.begin + 1:region.end]))
-        kinds = _names_of_a_kind(functions[region.function], ast.parse(code))
+        kinds = _names_of_a_kind(algorithm.functions[region.function], ast.parse(code))
         seen, names = {ast.unparse(ast.parse(code))}, {}
         for label, tree in _changed_trees(code, kinds):
             mutated = ast.unparse(ast.fix_missing_locations(tree))

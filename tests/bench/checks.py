@@ -9,6 +9,7 @@ import torch
 from advantagelab.checking import judge
 from advantagelab.checking.run import checks_of
 from lessons._build.answers import reference
+from lessons._build.code_cells import Module
 from lessons._build.course import read_course
 from lessons._build.regions import regions
 
@@ -17,9 +18,9 @@ def lines() -> Iterator[tuple[str, str, str, bool]]:
     torch.set_num_threads(1)
     course = read_course()
     for entry in course.lessons:
-        algorithm = course.algorithms_folder / f"{entry.name}.py"
+        algorithm = Module(*course.algorithm_files(entry))
         checks = vars(importlib.import_module(f"lessons.{entry.name}.checks"))
-        functions = [region.function for region in regions(algorithm.read_text(encoding="utf-8"))]
+        functions = [region.function for region in regions(algorithm.text)]
         namespace = reference(algorithm)
         todo = [(check, function) for function in functions for check in checks_of(checks, function)]
         start = time.perf_counter()

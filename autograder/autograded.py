@@ -4,6 +4,7 @@ Formgrader shows it on the Jupyter server's own origin, so whatever a student wr
 streams, and in their prose no HTML is left.
 """
 
+import html
 import re
 from copy import deepcopy
 
@@ -16,7 +17,8 @@ from advantagelab.checking.run import report
 
 from .judge import CellOutcome, Judgement, QuestionResult
 
-ESCAPED = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+# What may open a tag or an entity. Other signs, as in "$a < b$" and "> quoted", stay what Markdown makes of them.
+OPENS_HTML = re.compile(r"<(?=[A-Za-z/!?])|&(?=#|\w)")
 SCRIPT_ADDRESS = re.compile(r"(javascript|vbscript|data)(\s*):", re.I)
 
 
@@ -48,7 +50,7 @@ def ungradable_notebook(release: NotebookNode, reason: Message, submitted: bytes
 
 def as_text(markdown: str) -> str:
     """A student's prose without HTML and script addresses; formulas and Markdown stay."""
-    escaped = re.sub("[&<>]", lambda match: ESCAPED[match[0]], markdown)
+    escaped = OPENS_HTML.sub(lambda match: html.escape(match[0]), markdown)
     return SCRIPT_ADDRESS.sub(r"\1\2：", escaped)
 
 

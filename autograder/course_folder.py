@@ -39,7 +39,7 @@ class CourseFolder:
                 yield student.name, folder
 
     def record_file(self, student: str, assignment: str) -> Path:
-        return self.root / "grading" / assignment / f"{student}.json"
+        return self.root / "grading" / assignment / student / "record.json"
 
     def seed(self) -> int:
         """Of the hidden checks' inputs: drawn once for a course, kept, so that grading again gives the same scores."""

@@ -1,15 +1,16 @@
 """Plain data: the only values that may cross between a grader and a student's process. Structure by JSON, tensors by safetensors.
 
 A message is 8 bytes, the little-endian length of the JSON; the JSON; and, if the value holds tensors, a safetensors file.
-In the JSON an object carries one tag: {"dict": {…}}, {"tuple": […]}, {"float": "nan"} (or inf, -inf), {"tensor": [number, requires_grad]}.
-Everything else stands for itself. Nothing is ever executed, and whatever the bytes are, `unpack` gives a plain value or PlainDataError.
+In the JSON an object carries one tag: {"dict": {…}}, {"tuple": […]}, {"float": "nan"} (or inf, -inf), {"tensor": [number, requires_grad]},
+{"same": number} where an earlier tensor stands again. Everything else stands for itself.
+Nothing is ever executed, and whatever the bytes are, `unpack` gives a plain value or PlainDataError.
 """
 
 import json
 import math
 
 import torch
-from safetensors.torch import load, save
+from safetensors.torch import load
 
 MAX_MESSAGE = 16 * 2**20  # bytes, all in all
 MAX_STRUCTURE = 2**20  # bytes of JSON. Parsed, 1 MiB of it takes at most about 40 MiB of memory
@@ -19,6 +20,7 @@ MAX_DEPTH = 4  # containers within containers
 MAX_HEADER = 64 * 2**10  # bytes of safetensors header
 DTYPES = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
           torch.float16, torch.bfloat16, torch.float32, torch.float64)
+DTYPE_NAMES = dict(zip(DTYPES, ("BOOL", "U8", "I8", "I16", "I32", "I64", "F16", "BF16", "F32", "F64"), strict=True))  # of safetensors
 SPECIAL_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 MESSAGE = ("message",)
 
@@ -35,28 +37,27 @@ class PlainDataError(ValueError):
         super().__init__(f"{where}: {en} | {where}：{zh}")
 
 
-def pack(value, place: str = "value") -> bytes:
+def pack(value, place: str = "value", depth: int = MAX_DEPTH) -> bytes:
     """A plain value as a message. | 把普通数据打包为消息。
 
-    value: None, bool, 64-bit int, float, str, list, tuple, dict with str keys, dense CPU tensor, at most MAX_DEPTH containers deep
+    value: None, bool, 64-bit int, float, str, list, tuple, dict with str keys, dense CPU tensor, at most `depth` containers deep
     place: what errors call the value: "arguments[1]" gives "arguments[1].spans[3]: …"
     PlainDataError: anything else, or more than the limits allow | 其他类型，或超出限制
     """
-    packer = _Packer()
+    packer = _Packer(depth)
     structure = json.dumps(packer.encode(value, (place,), 0), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
     if len(structure) > MAX_STRUCTURE:
         raise _structure_too_large((place,))
-    tensors = save({str(number): tensor for number, tensor in enumerate(packer.tensors)}) if packer.tensors else b""
-    message = len(structure).to_bytes(8, "little") + structure + tensors
+    message = len(structure).to_bytes(8, "little") + structure + (_save(packer.tensors) if packer.tensors else b"")
     if len(message) > MAX_MESSAGE:
         raise PlainDataError((place,), f"more than {MAX_MESSAGE} bytes", f"超过 {MAX_MESSAGE} 字节")
     return message
 
 
-def unpack(message: bytes, place: str = "value"):
+def unpack(message: bytes, place: str = "value", depth: int = MAX_DEPTH):
     """The value in a message, whoever wrote it. | 还原消息中的值，无论消息由谁写成。
 
-    Tensors are fresh memory: changing one changes nothing else.
+    Tensors are fresh memory: changing one changes nothing else. A tensor that stood in several places does so again.
     PlainDataError: not a message that `pack` could have written for a plain value | 不是普通数据的消息
     """
     if len(message) > MAX_MESSAGE:
@@ -65,16 +66,46 @@ def unpack(message: bytes, place: str = "value"):
     if len(message) < 8 or size > min(MAX_STRUCTURE, len(message) - 8):
         raise PlainDataError(MESSAGE, "cut short, or its length is a lie", "消息不完整，或长度有误")
     structure, tensors = _parse(bytes(message[8:8 + size])), _load(bytes(message[8 + size:]))
-    unpacker = _Unpacker(tensors)
+    unpacker = _Unpacker(tensors, depth)
     value = unpacker.decode(structure, (place,), 0)
-    if unpacker.used < len(tensors):
+    if len(unpacker.tensors) < len(tensors):
         raise PlainDataError(MESSAGE, "it holds tensors that the value does not use", "含有未被使用的张量")
     return value
 
 
+def tensors_of(value) -> list[torch.Tensor]:
+    """The tensors in a plain value, in the order of their numbers in its message, each once. | 值中的张量，各出现一次。"""
+    found = {}
+
+    def walk(part):
+        if isinstance(part, torch.Tensor):
+            found.setdefault(id(part), part)
+        elif type(part) in (list, tuple, dict):
+            for item in part.values() if type(part) is dict else part:
+                walk(item)
+
+    walk(value)
+    return list(found.values())
+
+
+def with_tensors(value, tensors: list[torch.Tensor]):
+    """The value with other tensors in the places of its own, in the order of `tensors_of`. | 换上其他张量的值。"""
+    new = dict(zip(map(id, tensors_of(value)), tensors, strict=True))
+
+    def walk(part):
+        if isinstance(part, torch.Tensor):
+            return new[id(part)]
+        if type(part) is dict:
+            return {key: walk(item) for key, item in part.items()}
+        return type(part)(map(walk, part)) if type(part) in (list, tuple) else part
+
+    return walk(value)
+
+
 class _Packer:
-    def __init__(self):
-        self.tensors, self.tensor_bytes, self.structure_bytes = [], 0, 0
+    def __init__(self, max_depth: int):
+        self.max_depth, self.tensors, self.tensor_bytes, self.structure_bytes = max_depth, [], 0, 0
+        self.numbers = {}  # of the tensors so far, by id
 
     def encode(self, value, place: tuple, depth: int):
         kind = type(value)
@@ -91,7 +122,7 @@ class _Packer:
             return self._tensor(value, place)
         if kind not in (list, tuple, dict):
             raise PlainDataError(place, f"{kind.__name__} is not plain data", f"{kind.__name__} 不是普通数据")
-        _check_depth(depth, place)
+        _check_depth(depth, self.max_depth, place)
         if kind is dict:
             for key in value:
                 self._count(len(_checked_key(key, place)), place)
@@ -106,6 +137,8 @@ class _Packer:
             raise _structure_too_large(place)
 
     def _tensor(self, tensor: torch.Tensor, place: tuple) -> dict:
+        if id(tensor) in self.numbers:
+            return {"same": self.numbers[id(tensor)]}
         if tensor.dtype not in DTYPES or tensor.layout != torch.strided or tensor.device.type != "cpu":
             what = f"{tensor.dtype}, {tensor.layout}, {tensor.device}"
             raise PlainDataError(place, f"a tensor of this kind ({what}) is not plain data", f"此类张量（{what}）不是普通数据")
@@ -113,15 +146,28 @@ class _Packer:
         if len(self.tensors) == MAX_TENSORS or self.tensor_bytes > MAX_MESSAGE:
             raise PlainDataError(place, f"more than {MAX_TENSORS} tensors or {MAX_MESSAGE} bytes of them",
                                  f"张量超过 {MAX_TENSORS} 个或 {MAX_MESSAGE} 字节")
-        self.tensors.append(tensor.detach().resolve_neg().clone(memory_format=torch.contiguous_format))
-        return {"tensor": [len(self.tensors) - 1, tensor.requires_grad]}
+        number = self.numbers[id(tensor)] = len(self.tensors)
+        self.tensors.append(tensor)
+        return {"tensor": [number, tensor.requires_grad]}
+
+
+def _save(tensors: list[torch.Tensor]) -> bytes:
+    """A safetensors file. Written here, since the library's own `save` takes four times as long for tensors as small as a check's."""
+    header, data, end = {}, [], 0
+    for number, tensor in enumerate(tensors):
+        data.append(tensor.detach().resolve_neg().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+        begin, end = end, end + len(data[-1])
+        header[str(number)] = {"dtype": DTYPE_NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [begin, end]}
+    text = json.dumps(header, separators=(",", ":")).encode("ascii")
+    text += b" " * (-len(text) % 8)
+    return b"".join([len(text).to_bytes(8, "little"), text, *data])
 
 
 class _Unpacker:
-    """Rebuilds the value. Tensors are numbered in the order in which the value names them, and each is named once."""
+    """Rebuilds the value. Tensors are numbered in the order in which the value names them first."""
 
-    def __init__(self, tensors: dict[str, torch.Tensor]):
-        self.tensors, self.used = tensors, 0
+    def __init__(self, loaded: dict[str, torch.Tensor], max_depth: int):
+        self.loaded, self.max_depth, self.tensors = loaded, max_depth, []
 
     def decode(self, node, place: tuple, depth: int):
         if node is None or type(node) in (bool, float):
@@ -136,26 +182,28 @@ class _Unpacker:
         if tag == "tuple" and type(content) is list:
             return tuple(self._items(content, place, depth))
         if tag == "dict" and type(content) is dict:
-            _check_depth(depth, place)
+            _check_depth(depth, self.max_depth, place)
             return {_checked_key(key, place): self.decode(item, (*place, key), depth + 1) for key, item in content.items()}
         if tag == "float" and type(content) is str and content in SPECIAL_FLOATS:
             return SPECIAL_FLOATS[content]
         if tag == "tensor" and type(content) is list and len(content) == 2:
             return self._tensor(*content, place)
+        if tag == "same" and type(content) is int and 0 <= content < len(self.tensors):
+            return self.tensors[content]
         raise PlainDataError(place, "an object that is no dict, tuple, float or tensor", "对象不是字典、元组、浮点数或张量")
 
     def _items(self, items: list, place: tuple, depth: int) -> list:
-        _check_depth(depth, place)
+        _check_depth(depth, self.max_depth, place)
         return [self.decode(item, (*place, index), depth + 1) for index, item in enumerate(items)]
 
     def _tensor(self, number, requires_grad, place: tuple) -> torch.Tensor:
-        tensor = self.tensors.get(str(self.used))
-        if type(number) is not int or number != self.used or tensor is None:
+        tensor = self.loaded.get(str(len(self.tensors)))
+        if type(number) is not int or number != len(self.tensors) or tensor is None:
             raise PlainDataError(place, "this tensor is missing, or not the next one", "缺少该张量，或次序不对")
         if type(requires_grad) is not bool or (requires_grad and not tensor.is_floating_point()):
             raise PlainDataError(place, "only a float tensor can require a gradient", "只有浮点张量可以要求梯度")
-        self.used += 1
-        return tensor.requires_grad_(requires_grad)
+        self.tensors.append(tensor.requires_grad_(requires_grad))
+        return tensor
 
 
 def _parse(text: bytes):
@@ -209,9 +257,9 @@ def _structure_too_large(place: tuple) -> PlainDataError:
     return PlainDataError(place, f"more than {MAX_STRUCTURE} bytes without tensors", f"张量之外的内容超过 {MAX_STRUCTURE} 字节")
 
 
-def _check_depth(depth: int, place: tuple) -> None:
-    if depth == MAX_DEPTH:
-        raise PlainDataError(place, f"nested more than {MAX_DEPTH} deep", f"嵌套超过 {MAX_DEPTH} 层")
+def _check_depth(depth: int, allowed: int, place: tuple) -> None:
+    if depth == allowed:
+        raise PlainDataError(place, f"nested more than {allowed} deep", f"嵌套超过 {allowed} 层")
 
 
 def _checked_int(value: int, place: tuple) -> int:

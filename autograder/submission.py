@@ -35,6 +35,7 @@ class Submission:
     written: the text of each written answer, by key
     untouched: the keys of answers, code or written, that are still as released
     repairs: what was put right, for the instructor and the student; empty for a clean file
+    ambiguous: the keys of code answers of which there are several, none of them the original: a person has to choose, they are not graded
     """
 
     lesson: str
@@ -45,6 +46,7 @@ class Submission:
     written: dict[str, str]
     untouched: frozenset[str]
     repairs: tuple[Message, ...]
+    ambiguous: frozenset[str] = frozenset()
 
 
 class Ungradable(Exception):

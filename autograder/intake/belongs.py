@@ -1,0 +1,54 @@
+"""Which lesson a notebook belongs to: what its metadata says, else the lesson most of whose TODOs and checks stand in it."""
+
+import re
+from collections.abc import Iterable
+
+from advantagelab.checking import message
+from lessons._build.course import Course
+from lessons._build.lesson import Lesson
+from lessons._build.source import read_cells as read_lesson_cells
+
+from ..submission import Ungradable
+from .cells import RawCell
+from .decode import refuse
+
+ANY_KEY = re.compile(r"^#(?:@title)? ?\[([a-z0-9-]+)\]", re.M)
+
+
+def require_lesson(lesson: Lesson, stated, cells: list[RawCell], found: bool) -> None:
+    """Ungradable if the cells are those of another lesson, or of none. stated: what the notebook's metadata says, whatever that is."""
+    name = lesson.entry.name
+    if stated != name:
+        other = lesson_of(stated, cells, lesson.course)
+        if other not in (None, name):
+            entry = lesson.course.lesson(other)
+            raise refuse(f"This is the notebook of another lesson: {entry.notebook}.", f"这是另一课的 notebook：{entry.notebook}。")
+    if not found:
+        raise refuse(f"Nothing of lesson {lesson.entry.notebook} is in this notebook.", f"这个 notebook 中没有 {lesson.entry.notebook} 的任何内容。")
+
+
+def lesson_of(stated, cells: list[RawCell], course: Course) -> str | None:
+    """The name of the lesson, or None if nothing tells, or two lessons equally."""
+    keys = {key for cell in cells for key in (cell.grade_id, *cell.names, *ANY_KEY.findall(cell.source)) if key}
+    shares = {name: len(keys & wanted) / len(wanted) for name, wanted in _keys(course).items()}
+    best = max(shares.values())
+    first = [name for name, share in shares.items() if share == best]
+    if stated in shares and (shares[stated] == best or not best):
+        return stated
+    return first[0] if best and len(first) == 1 else None
+
+
+_of_course: dict[int, tuple[Course, dict[str, frozenset[str]]]] = {}
+
+
+def _keys(course: Course) -> dict[str, frozenset[str]]:
+    """The keys of each lesson's answers and checks. A lesson that cannot be read is left out: it has no notebook."""
+    if id(course) not in _of_course:
+        _of_course[id(course)] = course, {entry.name: frozenset(_answers_and_checks(course, entry.name)) for entry in course.lessons}
+    return _of_course[id(course)][1]
+
+
+def _answers_and_checks(course: Course, name: str) -> Iterable[str]:
+    for cell in read_lesson_cells(course.lessons_folder / name / "lesson.md"):
+        if cell.role in ("exercise", "check"):
+            yield cell.key

@@ -1,4 +1,4 @@
-"""python -m autograder init DIR --language en|zh [--lesson NAME] · python -m autograder demo [DIR]"""
+"""python -m autograder init DIR --language en|zh [--lesson NAME] · python -m autograder demo [DIR] · python -m autograder intake DIR"""
 
 import argparse
 import sys
@@ -20,12 +20,18 @@ def main(arguments: list[str] | None = None) -> int:
     init.add_argument("--lesson", metavar="NAME", help="only this lesson, such as rloo | 只要这一课，例如 rloo")
     demo = commands.add_parser("demo", help="grade a made-up class and compare the scores | 评阅一个虚构的班级并核对分数")
     demo.add_argument("folder", metavar="DIR", type=Path, nargs="?", help="keep the course there | 课程留在此处")
+    intake = commands.add_parser("intake", help="what can be graded, and what had to be put right | 哪些可评阅，修正了什么")
+    intake.add_argument("folder", metavar="DIR", type=Path, help="an nbgrader course, or a folder of notebooks | nbgrader 课程或作业文件夹")
     options = parser.parse_args(arguments)
     try:
         if options.command == "demo":
             from .demo import run_demo
 
             return run_demo(options.folder)
+        if options.command == "intake":
+            from .intake import intake_command
+
+            return intake_command(options.folder)
         course = read_course()
         lessons = [options.lesson] if options.lesson else [entry.name for entry in course.lessons]
         init_course(course, options.folder, options.language, lessons)

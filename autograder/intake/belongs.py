@@ -3,14 +3,12 @@
 import re
 from collections.abc import Iterable
 
-from advantagelab.checking import message
 from lessons._build.course import Course
 from lessons._build.lesson import Lesson
 from lessons._build.source import read_cells as read_lesson_cells
 
-from ..submission import Ungradable
-from .cells import RawCell
-from .decode import refuse
+from .cells import RawCell, read_cells
+from .decode import read_json, refuse
 
 ANY_KEY = re.compile(r"^#(?:@title)? ?\[([a-z0-9-]+)\]", re.M)
 
@@ -24,7 +22,8 @@ def require_lesson(lesson: Lesson, stated, cells: list[RawCell], found: bool) ->
             entry = lesson.course.lesson(other)
             raise refuse(f"This is the notebook of another lesson: {entry.notebook}.", f"这是另一课的 notebook：{entry.notebook}。")
     if not found:
-        raise refuse(f"Nothing of lesson {lesson.entry.notebook} is in this notebook.", f"这个 notebook 中没有 {lesson.entry.notebook} 的任何内容。")
+        notebook = lesson.entry.notebook
+        raise refuse(f"Nothing of lesson {notebook} is in this notebook.", f"这个 notebook 中没有 {notebook} 的任何内容。")
 
 
 def lesson_of(stated, cells: list[RawCell], course: Course) -> str | None:
@@ -33,16 +32,33 @@ def lesson_of(stated, cells: list[RawCell], course: Course) -> str | None:
     shares = {name: len(keys & wanted) / len(wanted) for name, wanted in _keys(course).items()}
     best = max(shares.values())
     first = [name for name, share in shares.items() if share == best]
-    if stated in shares and (shares[stated] == best or not best):
+    if isinstance(stated, str) and shares.get(stated) == best:
         return stated
     return first[0] if best and len(first) == 1 else None
+
+
+def lesson_of_file(data: bytes, course: Course) -> str:
+    """The lesson that a file is a notebook of. Ungradable: it is none, or of no lesson."""
+    value, _ = read_json(data)
+    cells, _ = read_cells(value)
+    name = lesson_of(ours(value).get("lesson"), cells, course)
+    if name is None:
+        raise refuse("This notebook is of no lesson of the course.", "这个 notebook 不属于本课程的任何一课。")
+    return name
+
+
+def ours(notebook: dict) -> dict:
+    """The course's own entry in a notebook's metadata."""
+    metadata = notebook.get("metadata")
+    entry = metadata.get("advantagelab") if isinstance(metadata, dict) else None
+    return entry if isinstance(entry, dict) else {}
 
 
 _of_course: dict[int, tuple[Course, dict[str, frozenset[str]]]] = {}
 
 
 def _keys(course: Course) -> dict[str, frozenset[str]]:
-    """The keys of each lesson's answers and checks. A lesson that cannot be read is left out: it has no notebook."""
+    """The keys of each lesson's answers and checks."""
     if id(course) not in _of_course:
         _of_course[id(course)] = course, {entry.name: frozenset(_answers_and_checks(course, entry.name)) for entry in course.lessons}
     return _of_course[id(course)][1]

@@ -42,7 +42,8 @@ def read_cells(notebook: dict) -> tuple[list[RawCell], list[Message]]:
     cells = [cell for cell in map(_read_cell, found) if cell]
     if len(cells) < len(found):
         lost = len(found) - len(cells)
-        repairs.append(message(en=f"Entries without a text, so no cells, were left out: {lost}.", zh=f"没有文本、不是单元的条目已略去：{lost} 个。"))
+        repairs.append(message(en=f"Entries without a text, so no cells, were left out: {lost}.",
+                               zh=f"没有文本、不是单元的条目已略去：{lost} 个。"))
     if sum(len(cell.source) for cell in cells if cell.kind == "code") > MAX_CODE:
         raise refuse(f"More than {MAX_CODE // 2**20} MiB of code: not the work of one person.",
                      f"代码超过 {MAX_CODE // 2**20} MiB：不可能出自一人之手。")

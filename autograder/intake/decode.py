@@ -117,7 +117,8 @@ def _tail(tail: str) -> list[Message]:
 
 def _not_json(text: str, error: json.JSONDecodeError) -> Ungradable:
     if text.startswith("<"):
-        return refuse("Not a notebook but a web page: download the .ipynb file itself.", "不是 notebook，而是网页：请下载 .ipynb 文件本身。")
+        return refuse("Not a notebook but a web page: download the .ipynb file itself.",
+                      "不是 notebook，而是网页：请下载 .ipynb 文件本身。")
     if text.startswith("version https://git-lfs"):
         return refuse("Not a notebook but a Git LFS pointer to one.", "不是 notebook，而是指向它的 Git LFS 指针文件。")
     if not text.startswith(("{", "[")):
@@ -126,4 +127,5 @@ def _not_json(text: str, error: json.JSONDecodeError) -> Ungradable:
         return refuse("The file holds the marks of an unfinished Git merge.", "文件中有未完成的 Git 合并标记。")
     if error.msg.startswith("Unterminated") or error.pos >= len(text):
         return refuse("The file ends in the middle: the download or upload was cut short.", "文件不完整：下载或上传中断了。")
-    return refuse(f"Not valid JSON: line {error.lineno}, column {error.colno}.", f"不是有效的 JSON：第 {error.lineno} 行第 {error.colno} 列。")
+    return refuse(f"Not valid JSON: line {error.lineno}, column {error.colno}.",
+                  f"不是有效的 JSON：第 {error.lineno} 行第 {error.colno} 列。")

@@ -131,7 +131,8 @@ def _claim(piece: Piece, release: Release) -> str | None:
 def _settle_answer(released: Released, claimants: list[Piece], repairs: Repairs) -> list[Piece]:
     """One answer of all that claim to be it. Gives those that leave the notebook."""
     key = released.key
-    answers = [piece for piece in claimants if piece.exact == key or key in piece.todos] or [min(claimants, key=lambda piece: piece.rank(key))]
+    answers = [piece for piece in claimants if piece.exact == key or key in piece.todos]
+    answers = answers or [min(claimants, key=lambda piece: piece.rank(key))]
     for piece in claimants:
         if piece not in answers:
             piece.demote()
@@ -229,7 +230,7 @@ def _find_by_definition(pieces: list[Piece], release: Release, repairs: Repairs)
             continue
         found = [piece for piece in own if key in piece.todos]
         if len(found) == 1 and found[0].todos == {key}:
-            found[0].key = key
+            found[0].key, found[0].grade_id = key, stub.grade_id if stub else found[0].grade_id
             gone.add(stub)
             repairs.by_definition.append(key)
     for released in release.cells.values():
@@ -270,7 +271,9 @@ def _find_written(pieces: list[Piece], release: Release, repairs: Repairs) -> li
             found[0].key, found[0].source = released.key, found[0].source.strip()
             _append(found[0], found[1:])
             gone.update(found[1:])
-            gone.update([pieces[place]] if place is not None else [])
+            if place is not None:
+                gone.add(pieces[place])
+                found[0].grade_id = pieces[place].grade_id
             repairs.beside.append(released.key)
     return [piece for piece in pieces if piece not in gone]
 

@@ -12,7 +12,7 @@ from lessons._build.course import LANGUAGES
 from lessons._build.lesson import Lesson
 
 from ..submission import Code, Submission
-from .belongs import require_lesson
+from .belongs import ours, require_lesson
 from .cells import MAX_CELL, read_cells
 from .decode import read_json
 from .place import Piece, place
@@ -31,16 +31,15 @@ def read_submission(data: bytes, lesson: Lesson) -> Submission:
     """
     value, read = read_json(data)
     cells, more = read_cells(value)
-    metadata = value.get("metadata") if isinstance(value.get("metadata"), dict) else {}
-    ours = metadata.get("advantagelab") if isinstance(metadata.get("advantagelab"), dict) else {}
     release = release_of(lesson)
     repairs = Repairs([*read, *more])
     pieces = place(cells, release, repairs)
-    require_lesson(lesson, ours.get("lesson"), cells, found=any(piece.key for piece in pieces))
-    language = _language(pieces, release, ours.get("language"))
+    require_lesson(lesson, ours(value).get("lesson"), cells, found=any(piece.key for piece in pieces))
+    language = _language(pieces, release, ours(value).get("language"))
     version = release.metadata[language].advantagelab.version
-    if isinstance(ours.get("version"), str) and ours["version"] != version:
-        made = shown(ours["version"])
+    made = ours(value).get("version")
+    if isinstance(made, str) and made != version:
+        made = shown(made)
         repairs.first.append(message(en=f"Made with version {made} of the course, graded as version {version}.",
                                      zh=f"由课程 {made} 版生成，按 {version} 版评阅。"))
     _put_back(pieces, release, repairs)

@@ -31,7 +31,6 @@ def graded_notebook(notebook: NotebookNode, judgement: Judgement, released: dict
         if cell.cell_type != "code":
             if cell.source != released.get(cell.id):
                 cell.source = as_text(cell.source)
-            cell.pop("attachments", None)
         elif cell.id in results:
             cell.outputs = _outputs_of_question(results[cell.id])
         elif cell.id in outcomes:

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 import advantagelab
-from advantagelab.checking import Verdict
+from advantagelab.checking import Message, Verdict, message
 from lessons._build.course import ROOT, read_course
 from lessons._build.lesson import Lesson, read_lesson
 from lessons._build.notebook import build_notebook
@@ -19,7 +19,12 @@ from .autograded import dumps, graded_notebook, ungradable_notebook
 from .intake import read_submission
 from .judge import Judge, Judgement, Question, questions_of
 from .record import GRADED, UNGRADABLE, CheckResult, QuestionRecord, Record
+from .sandbox import SandboxError
 from .submission import Submission, Ungradable
+
+
+AMBIGUOUS = message(en="More than one answer to this question, and no way to tell which one counts: a person decides.",
+                    zh="这道题有不止一个答案，无法判断以哪个为准：由人来定。")
 
 
 @dataclass(frozen=True)
@@ -37,13 +42,22 @@ class Setup:
 
 @dataclass(frozen=True)
 class Handed:
-    """A file as it was found, and whose it is."""
+    """What one student handed in for one lesson.
+
+    file: its name in the student's folder, "" if none could be chosen; refused: why it cannot even be read; notes: what was found beside it
+    """
 
     student: str
     assignment: str
     lesson: str
     file: str
     data: bytes
+    refused: Message | None = None
+    notes: tuple[Message, ...] = ()
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -53,24 +67,37 @@ class Graded:
 
 
 def grade(setup: Setup, handed: Handed) -> Graded:
-    lesson = _lesson(handed.lesson)
+    """SandboxError if student code cannot be run here at all. Any other failure is of this one file, and its record says so."""
+    if handed.refused:
+        return ungradable(setup, handed, handed.refused)
     try:
-        submission = read_submission(handed.data, lesson)
+        return _grade(setup, handed)
     except Ungradable as refused:
-        return ungradable(setup, handed, refused)
+        return ungradable(setup, handed, refused.said)
+    except SandboxError:
+        raise
+    except Exception as error:
+        name = type(error).__name__
+        return ungradable(setup, handed, message(en=f"The grader itself failed on this file ({name}): please report it.",
+                                                 zh=f"评阅程序处理这份文件时自身出错（{name}）：请报告。"))
+
+
+def _grade(setup: Setup, handed: Handed) -> Graded:
+    lesson = _lesson(handed.lesson)
+    submission = read_submission(handed.data, lesson)
     judgement = _judge(setup).grade(submission.code, _questions(handed.lesson, setup.private_checks))
-    record = _record(setup, handed, status=GRADED, sha256=submission.sha256, language=submission.language,
-                     questions=_question_records(lesson, submission, judgement), repairs=submission.repairs, notes=judgement.notes,
-                     isolation=judgement.isolation)
+    record = _record(setup, handed, status=GRADED, language=submission.language,
+                     questions=_question_records(lesson, submission, judgement), repairs=(*submission.repairs, *handed.notes),
+                     notes=judgement.notes, isolation=judgement.isolation)
     return Graded(record, dumps(graded_notebook(submission.notebook, judgement, _released(handed.lesson, submission.language))))
 
 
-def ungradable(setup: Setup, handed: Handed, refused: Ungradable) -> Graded:
+def ungradable(setup: Setup, handed: Handed, reason: Message) -> Graded:
     """A record without a single point and without a zero: the reason stands in it, and a person decides."""
     lesson = _lesson(handed.lesson)
     questions = tuple(QuestionRecord(key, answer, function, points, None, False) for key, answer, function, points in _places(lesson))
-    record = _record(setup, handed, status=UNGRADABLE, reason=refused.said, questions=questions)
-    return Graded(record, dumps(ungradable_notebook(build_notebook(lesson, "en", "learner"), refused.said, handed.data)))
+    record = _record(setup, handed, status=UNGRADABLE, reason=reason, repairs=handed.notes, questions=questions)
+    return Graded(record, dumps(ungradable_notebook(build_notebook(lesson, "en", "learner"), reason, handed.data)))
 
 
 @functools.cache
@@ -87,7 +114,7 @@ def grader_version(lesson: str, private_checks: str = "") -> str:
 
 def _record(setup: Setup, handed: Handed, **known) -> Record:
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    plain = {"reason": None, "sha256": hashlib.sha256(handed.data).hexdigest(), "language": "", "repairs": (), "notes": (), "isolation": ""}
+    plain = {"reason": None, "sha256": handed.sha256, "language": "", "repairs": (), "notes": (), "isolation": ""}
     return Record(student=handed.student, assignment=handed.assignment, lesson=handed.lesson, file=handed.file,
                   grader=grader_version(handed.lesson, setup.private_checks), seed=setup.seed, graded_at=now, **{**plain, **known})
 
@@ -96,7 +123,9 @@ def _question_records(lesson: Lesson, submission: Submission, judgement: Judgeme
     results, records = {result.key: result for result in judgement.questions}, []
     for key, answer_key, function, points in _places(lesson):
         untouched = answer_key in submission.untouched
-        if function is None:
+        if answer_key in submission.ambiguous:
+            records.append(QuestionRecord(key, answer_key, function, points, None, False, note=AMBIGUOUS))
+        elif function is None:
             records.append(QuestionRecord(key, answer_key, None, points, 0.0 if untouched else None, untouched))
         else:
             result = results[key]

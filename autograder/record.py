@@ -55,10 +55,8 @@ class Record:
     seed: int
     graded_at: str  # ISO 8601, UTC
 
-    @property
-    def fingerprint(self) -> tuple:
-        """Equal fingerprints give equal scores: nothing is graded twice."""
-        return self.sha256, self.grader, self.seed
+    def with_note(self, note: Message) -> "Record":
+        return replace(self, notes=(*self.notes, note))
 
     def dumps(self) -> str:
         return json.dumps(_plain(self), ensure_ascii=False, indent=1) + "\n"

@@ -1,0 +1,202 @@
+"""Run a student's cells, and answer calls of the functions that they define. Plain data in, plain data out."""
+
+import contextlib
+import io
+import linecache
+import math
+import os
+import random
+import signal
+import sys
+import traceback
+import types
+import warnings
+
+import numpy
+import torch
+
+from ..plain_data import MAX_DEPTH, PlainDataError, pack, tensors_of, unpack, with_tensors
+from .channel import ERRORS, MAX_ERROR, MAX_STDOUT, SETTINGS, Channel
+
+INPUTS_DEPTH = MAX_DEPTH + 2  # [[argument, …], {name: argument, …}]
+NOT_THE_STUDENTS = (os.path.dirname(__file__), os.path.dirname(torch.__file__))
+
+
+def serve(channel: Channel) -> None:
+    """Answer until the judge hangs up; that ends the process."""
+    session = Session()
+    while True:
+        head, body, _ = channel.receive()
+        channel.send(*session.answer(head, body))
+
+
+class Session:
+    """The student's namespace, as a module `__main__`, and the graphs of the calls whose gradients may still be asked for."""
+
+    def __init__(self):
+        module = types.ModuleType("__main__")
+        sys.modules["__main__"] = module
+        self.namespace = vars(module)
+        self.namespace.update(torch=torch, math=math, display=print)  # display: a notebook has it without an import
+        self.graphs = {}
+        self.printed = sys.stdout = _Printed()
+        sys.stderr = _Printed()
+        signal.signal(signal.SIGALRM, _time_is_up)
+
+    def answer(self, head: dict, body: bytes) -> tuple[dict, bytes, bytes]:
+        answer, *bodies = getattr(self, head["do"])(head, body)
+        return {"id": head["id"], **answer}, *bodies, *[b""] * (2 - len(bodies))
+
+    def run(self, head: dict, source: bytes) -> tuple:
+        """A cell. It is interrupted after `seconds`, like a notebook's; what it has defined by then stays."""
+        _reset()
+        self.printed.clear()
+        error, file, text = None, f"<{head['key']}>", source.decode("utf-8")
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        try:
+            try:
+                code = compile(text, file, "exec", dont_inherit=True)
+                signal.setitimer(signal.ITIMER_REAL, head["seconds"])
+                exec(code, self.namespace)
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        except BaseException as raised:
+            error = _described(raised)
+        return {"error": error, "stdout": self.printed.getvalue()},
+
+    def has(self, head: dict, _: bytes) -> tuple:
+        return {"has": callable(self.namespace.get(head["name"]))},
+
+    def call(self, head: dict, body: bytes) -> tuple:
+        """A function on [arguments, named arguments].
+
+        Back come the value, and the inputs if they are no longer what they were. head: `grad`, the judge's grad mode; `inner`, the numbers
+        of the tensors that are no leaves; `first`, whether this is a check's first call, after which earlier graphs are not needed.
+        """
+        if head["first"]:
+            self.graphs.clear()
+        inputs = unpack(body, depth=INPUTS_DEPTH)
+        leaves = tensors_of(inputs)
+        if head["inner"]:
+            inputs = with_tensors(inputs, [leaf.clone() if number in head["inner"] else leaf for number, leaf in enumerate(leaves)])
+        answer, value = {}, b""
+        with _settings(head["grad"]) as changed_settings:
+            try:
+                result = _plainer(self.namespace[head["name"]](*inputs[0], **inputs[1]))
+            except BaseException as raised:
+                answer["error"] = _described(raised)
+        answer["settings"] = changed_settings
+        try:
+            if "error" not in answer:
+                value = pack(result, "result")
+                outputs = tensors_of(result)
+                if any(output.requires_grad for output in outputs):
+                    self.graphs[head["id"]] = leaves, outputs
+            now = pack(inputs, "arguments", depth=INPUTS_DEPTH)
+        except PlainDataError as refused:
+            return {**answer, "not_plain": str(refused)},
+        return answer, value, b"" if now == body else now
+
+    def pull(self, head: dict, body: bytes) -> tuple:
+        """Vector-Jacobian product of the call `call`: from gradients by its outputs to gradients by its inputs, None where there are none."""
+        leaves, outputs = self.graphs[head["call"]]
+        given = [(output, gradient) for output, gradient in zip(outputs, unpack(body)) if gradient is not None]
+        wanted = [leaf for leaf in leaves if leaf.requires_grad]
+        try:
+            found = iter(torch.autograd.grad([output for output, _ in given], wanted, [gradient for _, gradient in given],
+                                             allow_unused=True, retain_graph=True))
+        except BaseException as raised:
+            return {"error": _described(raised)},
+        return {}, pack([next(found) if leaf.requires_grad else None for leaf in leaves])
+
+
+class _Printed(io.TextIOBase):
+    """What was printed, up to a limit."""
+
+    def __init__(self):
+        self.clear()
+
+    def clear(self) -> None:
+        self._parts, self._size = [], 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if self._size < MAX_STDOUT:
+            self._parts.append(text[:MAX_STDOUT - self._size])
+            self._size += len(text)
+        return len(text)
+
+    def getvalue(self) -> str:
+        return "".join(self._parts) + ("\n…" if self._size > MAX_STDOUT else "")
+
+
+@contextlib.contextmanager
+def _settings(grad: bool):
+    """Everything global as a check finds it in a notebook; afterwards the list holds the names of torch's settings that were changed."""
+    changed = []
+    _reset()
+    with warnings.catch_warnings(), torch.inference_mode(False), torch.set_grad_enabled(grad):
+        warnings.simplefilter("ignore")
+        before = _current_settings()
+        yield changed
+        changed += [name for name, old, new in zip(SETTINGS, before, _current_settings()) if old != new]
+
+
+def _current_settings() -> tuple:
+    return torch.get_default_dtype(), torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_device()
+
+
+def _reset() -> None:
+    if torch.get_default_dtype() != torch.float32:
+        torch.set_default_dtype(torch.float32)
+    if torch.get_default_device().type != "cpu":
+        torch.set_default_device(None)
+    if torch.get_num_threads() != 1:
+        torch.set_num_threads(1)
+    torch.default_generator.manual_seed(0)
+    random.seed(0)
+    numpy.random.seed(0)
+
+
+def _plainer(value):
+    """Kinds that a check cannot tell from plain ones: numpy's numbers, named tuples such as torch's `max` returns."""
+    if isinstance(value, (numpy.integer, numpy.floating)):
+        return value.item()
+    if isinstance(value, tuple):
+        return tuple(map(_plainer, value))
+    if isinstance(value, list):
+        return list(map(_plainer, value))
+    if type(value) is dict:
+        return {key: _plainer(item) for key, item in value.items()}
+    return value
+
+
+def _described(error: BaseException) -> list[str]:
+    """The name of the nearest error that may cross, the text, and the student's line."""
+    name = next((kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins" and kind.__name__ in ERRORS), None)
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    if name is None:
+        name, text = "RuntimeError", f"{type(error).__name__}: {text}"
+    if isinstance(error, SyntaxError):
+        line = error.text or ""
+    else:
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(NOT_THE_STUDENTS)]
+        line = frames[-1].line if frames else ""
+    return [name, _short(text), _short((line or "").strip())]
+
+
+def _short(text: str) -> str:
+    return text.encode("utf-8", "replace")[:MAX_ERROR].decode("utf-8", "ignore")
+
+
+def _time_is_up(*_) -> None:
+    raise _TimeIsUp("stopped at the time limit: an endless loop? | 超过时限，已中止：是否有死循环？")
+
+
+class _TimeIsUp(BaseException):
+    """Not an Exception, so that `except Exception: pass` in a loop does not swallow it."""

@@ -96,7 +96,7 @@ class _Page:
             self.answer(self.cells[question.answer_key])
 
     def checks(self, checks: tuple[CheckResult, ...]) -> None:
-        """A line a check. Only the first failed one is explained: one mistake fails several, and what the later ones say is often untrue."""
+        """A line a check. Only the first failed one is explained: one mistake fails several, and the later ones often say what is untrue."""
         failed = [check for check in checks if check.status != "passed"]
         passed = len(checks) - len(failed)
         self.parts.append(f"<p>{self.word('checks').format(passed, len(checks))}"

@@ -5,7 +5,6 @@ import hashlib
 import types
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from pathlib import Path
 
 import torch
 

@@ -50,7 +50,8 @@ class GradebookReader:
     def scores(self, assignment: str, student: str) -> dict[str, tuple[float | None, float | None, bool]]:
         """grade id → automatic score, manual score, whether a person has to look at it; empty before the first grading."""
         notebook = self._notebook(assignment, student)
-        return {grade.name: (grade.auto_score, grade.manual_score, grade.needs_manual_grade) for grade in notebook.grades} if notebook else {}
+        grades = notebook.grades if notebook else []
+        return {grade.name: (grade.auto_score, grade.manual_score, grade.needs_manual_grade) for grade in grades}
 
     def comments(self, assignment: str, student: str) -> dict[str, str]:
         """grade id → what a person wrote about the answer."""

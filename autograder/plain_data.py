@@ -45,7 +45,7 @@ def pack(value, place: str = "value", depth: int = MAX_DEPTH) -> bytes:
     PlainDataError: anything else, or more than the limits allow | 其他类型，或超出限制
     """
     packer = _Packer(depth)
-    structure = json.dumps(packer.encode(value, (place,), 0), ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    structure = _ENCODER.encode(packer.encode(value, (place,), 0)).encode("utf-8")
     if len(structure) > MAX_STRUCTURE:
         raise _structure_too_large((place,))
     message = len(structure).to_bytes(8, "little") + structure + (_save(packer.tensors) if packer.tensors else b"")
@@ -153,14 +153,17 @@ class _Packer:
 
 def _save(tensors: list[torch.Tensor]) -> bytes:
     """A safetensors file. Written here, since the library's own `save` takes four times as long for tensors as small as a check's."""
-    header, data, end = {}, [], 0
+    entries, data, end = [], [], 0
     for number, tensor in enumerate(tensors):
-        data.append(tensor.detach().resolve_neg().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+        values = tensor.detach().resolve_neg()
+        if tensor.dtype == torch.bfloat16:  # numpy has none
+            values = values.clone(memory_format=torch.contiguous_format).view(torch.int16)
+        data.append(values.numpy().tobytes())
         begin, end = end, end + len(data[-1])
-        header[str(number)] = {"dtype": DTYPE_NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [begin, end]}
-    text = json.dumps(header, separators=(",", ":")).encode("ascii")
-    text += b" " * (-len(text) % 8)
-    return b"".join([len(text).to_bytes(8, "little"), text, *data])
+        entries.append(f'"{number}":{{"dtype":"{DTYPE_NAMES[tensor.dtype]}","shape":{list(tensor.shape)},"data_offsets":[{begin},{end}]}}')
+    header = f"{{{','.join(entries)}}}".encode("ascii")
+    header += b" " * (-len(header) % 8)
+    return b"".join([len(header).to_bytes(8, "little"), header, *data])
 
 
 class _Unpacker:
@@ -207,32 +210,40 @@ class _Unpacker:
 
 
 def _parse(text: bytes):
-    def pairs(items):
-        table = dict(items)
-        if len(table) < len(items):
-            raise PlainDataError(MESSAGE, "a key stands twice", "键重复")
-        return table
-
-    def constant(name):
-        raise PlainDataError(MESSAGE, f"{name} is not JSON", f"{name} 不是 JSON")
-
-    def number(digits):
-        if len(digits) > 20:  # 64 bits have 19 digits and a sign
-            raise PlainDataError(MESSAGE, "a whole number of more than 64 bits", "整数超出 64 位")
-        return int(digits)
-
-    def finite(digits):
-        value = float(digits)
-        if not math.isfinite(value):
-            raise PlainDataError(MESSAGE, "a number too large for a float", "数值超出浮点范围")
-        return value
-
     try:
-        return json.loads(text.decode("utf-8"), object_pairs_hook=pairs, parse_constant=constant, parse_int=number, parse_float=finite)
+        return _DECODER.decode(text.decode("utf-8"))
     except PlainDataError:
         raise
     except (ValueError, RecursionError) as error:
         raise PlainDataError(MESSAGE, f"not JSON ({type(error).__name__})", f"不是 JSON（{type(error).__name__}）") from error
+
+
+def _pairs(items: list) -> dict:
+    table = dict(items)
+    if len(table) < len(items):
+        raise PlainDataError(MESSAGE, "a key stands twice", "键重复")
+    return table
+
+
+def _constant(name: str):
+    raise PlainDataError(MESSAGE, f"{name} is not JSON", f"{name} 不是 JSON")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > 20:  # 64 bits have 19 digits and a sign
+        raise PlainDataError(MESSAGE, "a whole number of more than 64 bits", "整数超出 64 位")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise PlainDataError(MESSAGE, "a number too large for a float", "数值超出浮点范围")
+    return value
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant, parse_int=_whole, parse_float=_finite)
 
 
 def _load(data: bytes) -> dict[str, torch.Tensor]:

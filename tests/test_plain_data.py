@@ -41,8 +41,8 @@ def same(left, right) -> bool:
     if isinstance(left, torch.Tensor):
         if (left.dtype, left.shape, left.requires_grad) != (right.dtype, right.shape, right.requires_grad):
             return False
-        return torch.equal(left.detach().contiguous().flatten().view(torch.uint8) if left.numel() else left,
-                           right.detach().contiguous().flatten().view(torch.uint8) if right.numel() else right)
+        left, right = (tensor.detach().clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8) for tensor in (left, right))
+        return torch.equal(left, right)
     if isinstance(left, float):
         return struct.pack("d", left) == struct.pack("d", right) or (math.isnan(left) and math.isnan(right))
     if isinstance(left, (list, tuple)):
@@ -120,7 +120,7 @@ def test_the_largest_and_the_oddest_tensors_are_written_as_the_library_would():
     base = torch.arange(24.0).reshape(4, 6)
     complex_part = torch.complex(torch.zeros(2), torch.ones(2)).conj().imag  # negated only when it is read
     assert complex_part.is_neg()
-    for tensor in (base.T, base[::2, 1::3], base[1:1], base.expand(3, 4, 6), complex_part, torch.tensor(2.5, dtype=torch.bfloat16)):
+    for tensor in (base.T, base[::2, 1::3], base[1:1], base.expand(3, 4, 6), torch.tensor(1.0).expand(1, 1), complex_part, torch.tensor(2.5, dtype=torch.bfloat16)):
         assert same(unpack(pack([tensor, tensor.clone()])), [tensor, tensor.clone()])
 
 

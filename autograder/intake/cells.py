@@ -9,8 +9,8 @@ from .decode import refuse
 
 TYPES = ("code", "markdown", "raw")
 CURRENT = (4, 5)
-MAX_CODE = 4 * 2**20  # characters of code in a notebook
-MAX_CELL = 2**18  # characters of one code cell; a longer one is no one's own work, and is not run
+MAX_CODE = 2**20  # characters of code in a notebook; the release of a lesson has a quarter of it
+MAX_CELL = 2**18  # characters of one code cell; a longer one is no one's own work, is not run, and does not count
 
 
 @dataclass(eq=False)
@@ -28,7 +28,8 @@ def read_cells(notebook: dict) -> tuple[list[RawCell], list[Message]]:
     """All cells that have a text, in their order."""
     repairs = []
     found = notebook.get("cells")
-    if not isinstance(found, list):
+    old = not isinstance(found, list)
+    if old:
         sheets = notebook.get("worksheets")
         sheets = [sheet for sheet in sheets if isinstance(sheet, dict)] if isinstance(sheets, list) else []
         lists = [sheet.get("cells") for sheet in sheets if isinstance(sheet.get("cells"), list)]
@@ -39,19 +40,19 @@ def read_cells(notebook: dict) -> tuple[list[RawCell], list[Message]]:
     if version != CURRENT:
         shown = ".".join(str(part) if type(part) is int else "?" for part in version)
         repairs.append(message(en=f"Notebook format {shown} was read as 4.5.", zh=f"notebook 格式 {shown} 已按 4.5 读取。"))
-    cells = [cell for cell in map(_read_cell, found) if cell]
+    cells = [cell for cell in (_read_cell(entry, old) for entry in found) if cell]
     if len(cells) < len(found):
         lost = len(found) - len(cells)
         repairs.append(message(en=f"Entries without a text, so no cells, were left out: {lost}.",
                                zh=f"没有文本、不是单元的条目已略去：{lost} 个。"))
-    if sum(len(cell.source) for cell in cells if cell.kind == "code") > MAX_CODE:
+    if sum(len(cell.source) for cell in cells if cell.kind == "code" and len(cell.source) <= MAX_CELL) > MAX_CODE:
         raise refuse(f"More than {MAX_CODE // 2**20} MiB of code: not the work of one person.",
                      f"代码超过 {MAX_CODE // 2**20} MiB：不可能出自一人之手。")
     repairs += _clean_text(cells)
     return cells, repairs
 
 
-def _read_cell(cell) -> RawCell | None:
+def _read_cell(cell, old: bool) -> RawCell | None:
     if not isinstance(cell, dict):
         return None
     source = _joined(cell.get("source", cell.get("input")))
@@ -60,10 +61,10 @@ def _read_cell(cell) -> RawCell | None:
     metadata = cell.get("metadata") if isinstance(cell.get("metadata"), dict) else {}
     nbgrader = metadata.get("nbgrader") if isinstance(metadata.get("nbgrader"), dict) else {}
     kind = cell.get("cell_type")
-    if kind == "heading":
+    if kind == "heading" and old:
         level = cell.get("level")
-        source, kind = f"{'#' * (level if level in range(1, 7) else 1)} {source}", "markdown"
-    elif kind == "html":
+        source = f"{'#' * (level if level in range(1, 7) else 1)} {source}"
+    if kind in ("heading", "html"):
         kind = "markdown"
     elif kind not in TYPES:
         kind = "code" if "outputs" in cell or "execution_count" in cell else "raw"

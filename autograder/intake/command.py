@@ -79,7 +79,10 @@ def _ungradable(reason: Message) -> str:
 def handed_in(folder: Path, lessons: Lessons) -> Iterator[HandedIn]:
     """All submissions in an nbgrader course, in its `submitted` folder, or in a folder with a file or a folder for each student."""
     submitted = folder / "submitted"
-    folder = submitted if submitted.is_dir() and not submitted.is_symlink() else folder
+    if submitted.is_dir() and not submitted.is_symlink():
+        folder = submitted
+    elif (folder / "nbgrader_config.py").exists():
+        return
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or path.is_file() and ".ipynb" not in path.name.lower():
             continue

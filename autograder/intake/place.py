@@ -82,11 +82,10 @@ def place(cells: list[RawCell], release: Release, repairs: Repairs) -> list[Piec
     for key, claimants in claims.items():
         settle = {"exercise": _settle_answer, "question": _settle_written}.get(release.cells[key].role, _settle_other)
         gone.update(settle(release.cells[key], claimants, repairs))
-    pieces = [piece for piece in pieces if piece not in gone]
+    pieces = [part for piece in pieces if piece not in gone for part in _with_definitions(piece, release, repairs)]
     pieces = _join_split_answers(pieces, release, repairs)
     pieces = _find_by_definition(pieces, release, repairs)
-    pieces = _find_written(pieces, release, repairs)
-    return [part for piece in pieces for part in _with_definitions(piece, release, repairs)]
+    return _find_written(pieces, release, repairs)
 
 
 def _pieces(cell: RawCell, release: Release, transformer: Transformer, repairs: Repairs) -> list[Piece]:

@@ -1,6 +1,7 @@
 """What can be said of a cell's code from its text: what it defines, and what of it only IPython could run. Nothing is executed."""
 
 import ast
+import functools
 import re
 import warnings
 from dataclasses import dataclass
@@ -11,11 +12,13 @@ from .cells import MAX_CELL
 KEEP_BODY = ("time", "capture", "prun")  # cell magics that run the rest of the cell as it stands
 NESTED = 5  # cell magics, one under the other
 PROMPT = re.compile(r"\s*In \[\d+\]: ")  # which would parse, as an annotation
+PROMPT_SIGNS = re.compile(r"^(>>> ?|\.\.\. ?|In \[\d+\]: |\.{3,}: ?)")
 SPECIAL = re.compile(r"^[ \t]*[%!?,;/]|[%!?][ \t]*$|=[ \t]*[%!]", re.M)
 FOR_IPYTHON = re.compile(r"^([ \t]*)(?:[^\n=#]*=[ \t]*)?get_ipython\(\)\.")
 TIMED = re.compile(r"^([ \t]*)get_ipython\(\)\.run_line_magic\('time', (['\"].*['\"])\)$")
+IPYTHON_CALL = re.compile(r"get_ipython\(\)\.(run_line_magic|system|getoutput)(\(.*\))$")
 DEFINITION = re.compile(r"^(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(", re.M)
-WORK = 1_000_000  # characters that may be read for one submission in this way: IPython reads a cell again for each special line
+WORK = 200_000  # characters that may be read for one submission in this way: IPython reads a cell again for each special line
 LONG_LINE = 1000  # characters; IPython's patterns take quadratic time in them
 
 
@@ -33,7 +36,7 @@ def parse(code: str) -> ast.Module | None:
 
 @dataclass(frozen=True)
 class Python:
-    """A cell's code for the worker, and what was dropped from it: lines, or the first line of a cell magic."""
+    """A cell's code for the worker, and what was dropped from it: lines, as they were typed, or the first line of a cell magic."""
 
     code: str
     dropped: tuple[str, ...] = ()
@@ -63,13 +66,16 @@ class Python:
 
 
 class Transformer:
-    """IPython's input transformation as text, for the cells of one submission. What only a kernel could run gives way to `pass`."""
+    """IPython's input transformation as text, for the cells of one submission.
+
+    A line that IPython makes for its kernel, or that calls it by name, gives way to `pass`: every other line is one that was typed.
+    """
 
     def __init__(self):
         self.work = WORK
 
     def __call__(self, source: str) -> Python:
-        if not PROMPT.match(source) and "get_ipython" not in source and parse(source) is not None:
+        if len(source) > MAX_CELL or not PROMPT.match(source) and "get_ipython" not in source and parse(source) is not None:
             return Python(source)
         dropped = []
         while source.lstrip().startswith("%%") and len(dropped) < NESTED:
@@ -77,10 +83,13 @@ class Transformer:
             dropped.append(first)
             if re.match(r"%%\s*(\S*)", first)[1] not in KEEP_BODY:
                 return Python("", tuple(dropped))
+        typed = {PROMPT_SIGNS.sub("", line.strip()) for line in source.split("\n")} | {line.strip() for line in source.split("\n")}
         lines = [_timed(line) for line in self._transform(source).split("\n")]
-        for first_line, last_line in _for_ipython(lines):
+        made = [(number, number) for number, (line, timed) in enumerate(lines) if line.strip() not in typed and not timed]
+        lines = [line for line, _ in lines]
+        for first_line, last_line in sorted({*made, *_for_ipython(lines)}):
             indent = re.match(r"[ \t]*", lines[first_line])[0]
-            dropped.append(lines[first_line].strip())
+            dropped.append(_as_typed(lines[first_line].strip()))
             lines[first_line:last_line + 1] = [indent + "pass"] * (last_line + 1 - first_line)
         return Python("\n".join(lines), tuple(dropped))
 
@@ -89,10 +98,8 @@ class Transformer:
             return source
         if not self._spend(len(source) * (2 + len(SPECIAL.findall(source)))) or max(map(len, source.split("\n"))) > LONG_LINE:
             return source
-        from IPython.core.inputtransformer2 import TransformerManager  # few submissions need it
-
         try:
-            return TransformerManager().transform_cell(source).removesuffix("\n")
+            return _ipython().transform_cell(source).removesuffix("\n")
         except Exception:  # whatever another library makes of hostile text, the text is then left as it is
             return source
 
@@ -105,14 +112,31 @@ class Transformer:
         return self.work >= 0
 
 
-def _timed(line: str) -> str:
-    """`%time statement` runs the statement: it stays."""
-    match = TIMED.match(line)
-    if not match:
+@functools.cache
+def _ipython():
+    from IPython.core.inputtransformer2 import TransformerManager  # few submissions need it
+
+    return TransformerManager()
+
+
+def _as_typed(line: str) -> str:
+    """`get_ipython().system('ls')` as the student wrote it, `!ls`; anything else as it is."""
+    match = IPYTHON_CALL.search(line)
+    tree = parse(match[2]) if match else None
+    if tree is None or not tree.body:
         return line
-    tree = parse(match[2])
-    statement = tree.body[0].value.value if tree and isinstance(getattr(tree.body[0], "value", None), ast.Constant) else None
-    return match[1] + statement if isinstance(statement, str) else line
+    parts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return f"{'%' if match[1] == 'run_line_magic' else '!'}{' '.join(parts).strip()}"
+
+
+def _timed(line: str) -> tuple[str, bool]:
+    """`%time statement` runs the statement: it stays. The line, and whether it was one."""
+    match = TIMED.match(line)
+    tree = parse(match[2]) if match else None
+    statement = getattr(tree.body[0], "value", None) if tree else None
+    if isinstance(statement, ast.Constant) and isinstance(statement.value, str):
+        return match[1] + statement.value, True
+    return line, False
 
 
 def _for_ipython(lines: list[str]) -> list[tuple[int, int]]:

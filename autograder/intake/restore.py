@@ -79,16 +79,12 @@ def _put_back(pieces: list[Piece], release: Release, repairs: Repairs) -> None:
     for key in release.order:
         released = release.cells[key]
         if released.role and key not in placed:
-            place = next((number for number, piece in enumerate(pieces) if piece.key and piece.key == _before(key, release, placed)), -1)
-            pieces.insert(place + 1, Piece(released.kind, released.source, release, transformer, key=key))
+            before = next((name for name in reversed(release.order[:release.order.index(key)]) if name in placed), None)
+            place = next((number for number, piece in enumerate(pieces, 1) if before and piece.key == before), 0)
+            pieces.insert(place, Piece(released.kind, released.source, release, transformer, key=key))
             placed.add(key)
             if key not in repairs.ambiguous:
                 (repairs.missing_locked if released.locked else repairs.missing).append(key)
-
-
-def _before(key: str, release: Release, placed: set[str]) -> str | None:
-    earlier = release.order[:release.order.index(key)]
-    return next((name for name in reversed(earlier) if name in placed), None)
 
 
 def _submission(data: bytes, pieces: list[Piece], release: Release, language: str, repairs: Repairs) -> Submission:
@@ -101,7 +97,7 @@ def _submission(data: bytes, pieces: list[Piece], release: Release, language: st
             own[kind] += 1
             cell_id = f"{kind}-{own[kind]}"
             notebook.cells.append(_cell(piece.kind, piece.source, cell_id, piece.attachments))
-            if piece.kind == "code" and piece.runs and piece.source.strip():
+            if piece.kind == "code" and piece.runs:
                 run.append((cell_id, piece))
             continue
         cell = release.node(piece.key, language)
@@ -117,7 +113,8 @@ def _submission(data: bytes, pieces: list[Piece], release: Release, language: st
         if released.role in ("exercise", "question") and (piece.exact == piece.key or not piece.source.strip()):
             untouched.add(piece.key)
     defined = _settle_definitions(run, release, untouched, repairs)
-    code = tuple(_code(key, piece, release, repairs) for key, piece in run if key not in defined)
+    code = [_code(key, piece, release, repairs) for key, piece in run if key not in defined]
+    code = tuple(one for one in code if one.role != "added" or one.source.strip())
     return Submission(release.lesson.entry.name, language, hashlib.sha256(data).hexdigest(), notebook, code, written,
                       frozenset(untouched - defined - set(repairs.ambiguous)), repairs.messages(), frozenset(repairs.ambiguous))
 
@@ -139,12 +136,11 @@ def _settle_definitions(run: list[tuple[str, Piece]], release: Release, untouche
             for function, exercise in release.answers.items():
                 if function in piece.source and function in piece.python.bound:
                     last[exercise] = key
-    keys = [key for key, _ in run]
+    own = {piece.key: piece for _, piece in run if piece.key}
     for exercise, key in last.items():
-        if key != exercise and (exercise in untouched or exercise in repairs.ambiguous):
-            repairs.elsewhere.append(f"{exercise} ({key})")
-        elif key != exercise and exercise in keys:
-            repairs.again.append(f"{exercise} ({key})")
+        if key != exercise:
+            stated = exercise not in untouched and release.cells[exercise].function in own[exercise].python.bound
+            (repairs.again if stated else repairs.elsewhere).append(f"{exercise} ({key})")
     return {exercise for exercise, key in last.items() if key != exercise and exercise in untouched}
 
 

@@ -129,6 +129,7 @@ class _Grading:
         self._until = time.monotonic() + SUBMISSION_SECONDS
         self._outcomes: dict[str, CellOutcome] = {}
         self._killers: set[str] = set()
+        self._overwrote = False
         self._remote = self._fresh()
 
     def question(self, question: Question) -> QuestionResult:
@@ -143,10 +144,11 @@ class _Grading:
                 namespace[question.function] = self._remote.function(question.function)
         except Stopped:
             namespace[question.function] = self._remote.function(question.function)  # each check says why it is gone
+        self._overwrote = False
         verdicts = tuple(self._verdict(check, question.function, namespace) for check in question.checks)
-        passed = bool(verdicts) and all(verdict.status == PASSED for verdict in verdicts)
-        note = self._remote.stopped.said if self._remote.stopped else None
-        return QuestionResult(question.key, question.function, question.points, question.points if passed else 0.0, verdicts, note)
+        note = self._remote.stopped.said if self._remote.stopped else OVERWROTE if self._overwrote else None
+        right = note is None and bool(verdicts) and all(verdict.status == PASSED for verdict in verdicts)
+        return QuestionResult(question.key, question.function, question.points, question.points if right else 0.0, verdicts, note)
 
     def outcomes(self) -> tuple[CellOutcome, ...]:
         return tuple(self._outcomes[cell.key] for cell in self._code)
@@ -163,6 +165,8 @@ class _Grading:
             said = message(en=f"`{function}` changed a setting of torch for everything that runs after it: {names}.",
                            zh=f"`{function}` 改动了 torch 的全局设置（{names}），会影响之后运行的一切。")
             verdict = verdict._replace(status=FAILED, message=said, expected=None, got=None)
+        # The oracle reads the inputs after the call: whoever writes into them chooses what is expected.
+        self._overwrote |= self._remote.overwrote and verdict.status == PASSED
         return verdict
 
     def _fresh(self) -> Remote:
@@ -200,4 +204,5 @@ class _Grading:
         return self._until - time.monotonic()
 
 
+OVERWROTE = message(en="a check passed in which the function overwrote its own inputs: work on a copy", zh="有检查是在函数改写了自己的输入之后通过的：请在副本上操作")
 NO_TIME = message(en="not run: the time for the whole submission was used up", zh="未运行：整份提交的时间已用完")

@@ -125,7 +125,8 @@ class Remote:
         except PlainDataError as refused:  # not the student's fault; and a ValueError here might be what a check expects
             raise RuntimeError(f"the check's arguments cannot cross: {refused}") from refused
         inner = [number for number, tensor in enumerate(tensors) if tensor.requires_grad and not tensor.is_leaf]
-        question = {"do": "call", "name": name, "grad": torch.is_grad_enabled(), "inner": inner, "first": not self.called}
+        spread = {number: dimensions for number, tensor in enumerate(tensors) if (dimensions := _spread(tensor))}
+        question = {"do": "call", "name": name, "grad": torch.is_grad_enabled(), "inner": inner, "spread": spread, "first": not self.called}
         self.called = True
         answer, value, changed = self._ask(question, body)
         number = self._asked
@@ -137,6 +138,10 @@ class Remote:
             if changed:
                 _overwrite(inputs, unpack(changed, depth=INPUTS_DEPTH))
                 self.overwrote = True
+            for touched in answer.get("touched", []):
+                own = _own_memory(tensors[touched])
+                with torch.no_grad():  # gradients that need the tensor as it was are gone, as they would be here
+                    own.copy_(own)
             result = unpack(value) if value else None
             not_plain = _text(answer["not_plain"], MAX_ERROR) if "not_plain" in answer else None
         self._raise_error(answer)
@@ -167,7 +172,7 @@ class Remote:
             said = LATE
         except Ended:
             said = ENDED
-        except (Garbled, PlainDataError, KeyError, TypeError):
+        except (Garbled, PlainDataError, KeyError, IndexError, TypeError, RuntimeError):
             said = GARBLED
         else:
             return
@@ -200,6 +205,19 @@ class _Crossing(torch.autograd.Function):
         return None, None, None, *context.remote.pull(context.call, given, context.inputs)
 
 
+def _spread(tensor: torch.Tensor) -> list[int]:
+    """The dimensions along which an expanded tensor has one and the same memory, so that it cannot be changed in place."""
+    return [] if tensor.requires_grad else [
+        dimension for dimension, (size, stride) in enumerate(zip(tensor.shape, tensor.stride())) if size > 1 and stride == 0]
+
+
+def _own_memory(tensor: torch.Tensor, spread: list[int] | None = None) -> torch.Tensor:
+    """Each of its values once."""
+    for dimension in _spread(tensor) if spread is None else spread:
+        tensor = tensor.narrow(dimension, 0, 1)
+    return tensor
+
+
 def raise_at(line: str, error: BaseException):
     """Raise the error from a frame whose line is the student's, which is where a verdict looks for it."""
     file = "<the student's line>"
@@ -214,7 +232,7 @@ def _overwrite(old, new) -> None:
     """Make the caller's inputs what they have become there: tensors and containers in place."""
     if isinstance(old, torch.Tensor) and isinstance(new, torch.Tensor):
         if old.shape == new.shape and old.dtype == new.dtype:
-            old.data.copy_(new.detach())
+            _own_memory(old.data).copy_(_own_memory(new.detach(), _spread(old)))
         else:
             old.data = new.detach()
     elif type(old) is type(new) and type(old) in (list, tuple, dict):

@@ -70,15 +70,20 @@ class Session:
     def call(self, head: dict, body: bytes) -> tuple:
         """A function on [arguments, named arguments].
 
-        Back come the value, and the inputs if they are no longer what they were. head: `grad`, the judge's grad mode; `inner`, the numbers
-        of the tensors that are no leaves; `first`, whether this is a check's first call, after which earlier graphs are not needed.
+        Back come the value, the inputs if they are no longer what they were, and the numbers of the tensors that were written to. head: `grad`, the judge's grad mode; `inner`, the numbers
+        of the tensors that are no leaves; `spread`, the dimensions along which a tensor is expanded, by its number; `first`, whether this
+        is a check's first call, after which earlier graphs are not needed.
         """
         if head["first"]:
             self.graphs.clear()
         inputs = unpack(body, depth=INPUTS_DEPTH)
-        leaves = tensors_of(inputs)
-        if head["inner"]:
-            inputs = with_tensors(inputs, [leaf.clone() if number in head["inner"] else leaf for number, leaf in enumerate(leaves)])
+        leaves = given = tensors_of(inputs)
+        if head["inner"] or head["spread"]:
+            given = [leaf.clone() if number in head["inner"] else leaf for number, leaf in enumerate(leaves)]
+            for number, dimensions in head["spread"].items():
+                given[int(number)] = _expanded(given[int(number)], dimensions)
+            inputs = with_tensors(inputs, given)
+        versions = [tensor._version for tensor in given]
         answer, value = {}, b""
         with _settings(head["grad"]) as changed_settings:
             try:
@@ -86,6 +91,7 @@ class Session:
             except BaseException as raised:
                 answer["error"] = _described(raised)
         answer["settings"] = changed_settings
+        answer["touched"] = [number for number, tensor in enumerate(given) if tensor._version != versions[number]]
         try:
             if "error" not in answer:
                 value = pack(result, "result")
@@ -158,6 +164,13 @@ def _reset() -> None:
     torch.default_generator.manual_seed(0)
     random.seed(0)
     numpy.random.seed(0)
+
+
+def _expanded(tensor: torch.Tensor, dimensions: list[int]) -> torch.Tensor:
+    single = tensor
+    for dimension in dimensions:
+        single = single.narrow(dimension, 0, 1)
+    return single.clone().expand(tensor.shape)
 
 
 def _plainer(value):

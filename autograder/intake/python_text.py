@@ -16,6 +16,7 @@ PROMPT_SIGNS = re.compile(r"^(>>> ?|\.\.\. ?|In \[\d+\]: |\.{3,}: ?)")
 SPECIAL = re.compile(r"^[ \t]*[%!?,;/]|[%!?][ \t]*$|=[ \t]*[%!]", re.M)
 FOR_IPYTHON = re.compile(r"^([ \t]*)(?:[^\n=#]*=[ \t]*)?get_ipython\(\)\.")
 TIMED = re.compile(r"^([ \t]*)get_ipython\(\)\.run_line_magic\('time', (['\"].*['\"])\)$")
+BANG = re.compile(r"^([ \t]*)!(.*)$", re.M)
 IPYTHON_CALL = re.compile(r"get_ipython\(\)\.(run_line_magic|system|getoutput)(\(.*\))$")
 DEFINITION = re.compile(r"^(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(", re.M)
 WORK = 200_000  # characters that may be read for one submission in this way: IPython reads a cell again for each special line
@@ -96,8 +97,8 @@ class Transformer:
     def _transform(self, source: str) -> str:
         if parse(source) is not None and not PROMPT.match(source):
             return source
-        if not self._spend(len(source) * (2 + len(SPECIAL.findall(source)))) or max(map(len, source.split("\n"))) > LONG_LINE:
-            return source
+        if max(map(len, source.split("\n"))) > LONG_LINE or not self._spend(len(source) * (2 + len(SPECIAL.findall(source)))):
+            return BANG.sub(lambda line: f"{line[1]}get_ipython().system({line[2]!r})", source)
         try:
             return _ipython().transform_cell(source).removesuffix("\n")
         except Exception:  # whatever another library makes of hostile text, the text is then left as it is

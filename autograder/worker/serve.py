@@ -44,12 +44,13 @@ class Session:
         signal.signal(signal.SIGALRM, _time_is_up)
 
     def answer(self, head: dict, body: bytes) -> tuple[dict, bytes, bytes]:
-        answer, *bodies = getattr(self, head["do"])(head, body)
+        _reset()
+        with torch.inference_mode(False), torch.enable_grad():
+            answer, *bodies = getattr(self, head["do"])(head, body)
         return {"id": head["id"], **answer}, *bodies, *[b""] * (2 - len(bodies))
 
     def run(self, head: dict, source: bytes) -> tuple:
         """A cell. It is interrupted after `seconds`, like a notebook's; what it has defined by then stays."""
-        _reset()
         self.printed.clear()
         error, file, text = None, f"<{head['key']}>", source.decode("utf-8")
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
@@ -140,14 +141,15 @@ class _Printed(io.TextIOBase):
 
 @contextlib.contextmanager
 def _settings(grad: bool):
-    """Everything global as a check finds it in a notebook; afterwards the list holds the names of torch's settings that were changed."""
+    """A check's settings and no warnings; afterwards the list holds the names of torch's settings that were changed."""
     changed = []
-    _reset()
-    with warnings.catch_warnings(), torch.inference_mode(False), torch.set_grad_enabled(grad):
+    with warnings.catch_warnings(), torch.set_grad_enabled(grad):
         warnings.simplefilter("ignore")
         before = _current_settings()
         yield changed
         changed += [name for name, old, new in zip(SETTINGS, before, _current_settings()) if old != new]
+    if changed:
+        _reset()
 
 
 def _current_settings() -> tuple:
@@ -155,6 +157,7 @@ def _current_settings() -> tuple:
 
 
 def _reset() -> None:
+    """What is global as a check finds it in a notebook."""
     if torch.get_default_dtype() != torch.float32:
         torch.set_default_dtype(torch.float32)
     if torch.get_default_device().type != "cpu":

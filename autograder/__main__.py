@@ -53,7 +53,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.command == "feedback":
         return commands.feedback_command(options.folder, options.lesson, options.student)
     if options.command == "export":
-        return commands.export_command(options.folder, options.lesson, options.format, options.output)
+        return commands.export_command(options.folder, options.lesson, options.format, options.output, options.checks, options.seed)
     return commands.try_command(options.lesson, options.file, options.output, options.checks, options.seed, options.unsafe)
 
 
@@ -85,10 +85,13 @@ def _parser() -> argparse.ArgumentParser:
     _choices(feedback)
 
     export = commands.add_parser("export", help="scores as a table, or an autograder for Gradescope | 导出成绩表，或 Gradescope 评分包")
-    export.add_argument("folder", **COURSE)
+    export.add_argument("folder", nargs="?", **COURSE)
     export.add_argument("--lesson", metavar="NAME", required=True, help="such as rloo | 例如 rloo")
-    export.add_argument("--format", choices=("csv", "xlsx", "gradescope"), required=True)
-    export.add_argument("--output", metavar="FILE", type=Path, help="(default: in the course | 默认放在课程文件夹中)")
+    export.add_argument("--format", choices=("csv", "xlsx", "gradescope"), required=True,
+                        help="gradescope needs no COURSE; with one it takes its seed | gradescope 无需 COURSE；给出则用其种子")
+    export.add_argument("--output", metavar="FILE", type=Path,
+                        help="(default: in the course; gradescope: here | 默认放在课程文件夹中；gradescope 放在当前文件夹)")
+    _private(export)
 
     trial = commands.add_parser("try", help="grade one file and show what its author would see | 试评一份文件")
     trial.add_argument("lesson", metavar="LESSON", help="such as rloo | 例如 rloo")
@@ -106,9 +109,13 @@ def _choices(command: argparse.ArgumentParser) -> None:
     command.add_argument("--student", metavar="ID", help="only this student | 只要这名学生")
 
 
-def _grading(command: argparse.ArgumentParser) -> None:
+def _private(command: argparse.ArgumentParser) -> None:
     command.add_argument("--checks", metavar="FILE.py", type=Path, help="your own checks, beside the course's | 教师自己的检查")
     command.add_argument("--seed", metavar="N", type=int, help="of the hidden checks' inputs (default: the course's own) | 隐藏检查的种子")
+
+
+def _grading(command: argparse.ArgumentParser) -> None:
+    _private(command)
     command.add_argument("--unsafe", action="store_true",
                          help="grade also where no isolation works: student code then runs as you | 没有隔离也评阅：学生代码以你的身份运行")
 

@@ -1,25 +1,29 @@
 """The notebook that an instructor opens in formgrader: the restored submission, with what came out when it was graded.
 
-Formgrader shows it on the Jupyter server's own origin, so whatever a student wrote must arrive there as text: outputs are plain
-streams, and in their prose no HTML is left.
+Formgrader shows it on the Jupyter server's own origin, where a script could do whatever the instructor can. nbconvert, which renders it,
+leaves HTML, links of any kind and diagrams in prose alive. So in prose that is not the course's own there is none of that, and outputs
+are plain text.
 """
 
-import html
 import re
 from copy import deepcopy
 
 import nbformat
 from nbformat import NotebookNode
-from nbformat.v4 import new_markdown_cell, new_output
+from nbformat.v4 import new_code_cell, new_output
 
 from advantagelab.checking import Message
 from advantagelab.checking.run import report
 
 from .judge import CellOutcome, Judgement, QuestionResult
 
-# What may open a tag or an entity. Other signs, as in "$a < b$" and "> quoted", stay what Markdown makes of them.
+# A space after one of these signs takes its force and leaves a person, and a formula, the same text.
 OPENS_HTML = re.compile(r"<(?=[A-Za-z/!?])|&(?=#|\w)")
-SCRIPT_ADDRESS = re.compile(r"(javascript|vbscript|data)(\s*):", re.I)
+OPENS_LINK = re.compile(r"\](?=[(\[:])")
+DIAGRAM = re.compile(r"(?<=[`~])([ \t]*)mermaid")  # nbconvert puts its text into the page as it is
+PICTURE = re.compile(r"(!\[[^\[\]\n]*\]\(attachment:[\w.-]+\))")
+PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+BASE64 = re.compile(r"[A-Za-z0-9+/=\s]{1,4000000}")
 
 
 def graded_notebook(notebook: NotebookNode, judgement: Judgement, released: dict[str, str]) -> NotebookNode:
@@ -29,8 +33,11 @@ def graded_notebook(notebook: NotebookNode, judgement: Judgement, released: dict
     results = {result.key: result for result in judgement.questions}
     for cell in graded.cells:
         if cell.cell_type != "code":
+            pictures = _pictures(cell.pop("attachments", {}))
+            if pictures and cell.cell_type == "markdown":
+                cell.attachments = pictures
             if cell.source != released.get(cell.id):
-                cell.source = as_text(cell.source)
+                cell.source = inert(cell.source, pictures)
         elif cell.id in results:
             cell.outputs = _outputs_of_question(results[cell.id])
         elif cell.id in outcomes:
@@ -41,16 +48,31 @@ def graded_notebook(notebook: NotebookNode, judgement: Judgement, released: dict
 def ungradable_notebook(release: NotebookNode, reason: Message, submitted: bytes) -> NotebookNode:
     """The release, so that points can be given by hand, under the reason and the beginning of what was handed in."""
     notebook = deepcopy(release)
-    begin = submitted[:2000].decode("utf-8", errors="replace")
-    shown = "\n".join(f"    {line}" for line in begin.splitlines())
-    notebook.cells.insert(0, new_markdown_cell(f"**{reason.en}**\n\n**{reason.zh}**\n\n{as_text(shown)}", id="ungradable"))
+    text = f"{reason.en}\n{reason.zh}\n\n{submitted[:2000].decode('utf-8', errors='replace')}"
+    notebook.cells.insert(0, new_code_cell("# ungradable | 无法评阅", id="ungradable", outputs=[new_output("stream", text=text)]))
     return notebook
 
 
-def as_text(markdown: str) -> str:
-    """A student's prose without HTML and script addresses; formulas and Markdown stay."""
-    escaped = OPENS_HTML.sub(lambda match: html.escape(match[0]), markdown)
-    return SCRIPT_ADDRESS.sub(r"\1\2：", escaped)
+def inert(markdown: str, pictures: dict) -> str:
+    """Prose without HTML, links and diagrams. What stays: Markdown's other signs, formulas, and these pictures of the cell."""
+    parts = PICTURE.split(OPENS_HTML.sub(r"\g<0> ", markdown))
+    return "".join(part if number % 2 and part.rpartition("attachment:")[2][:-1] in pictures else _unlinked(part)
+                   for number, part in enumerate(parts))
+
+
+def _unlinked(markdown: str) -> str:
+    return DIAGRAM.sub(r"\1Mermaid", OPENS_LINK.sub("] ", markdown))
+
+
+def _pictures(attachments: dict) -> dict:
+    """Those that can be nothing but pictures: nbconvert writes type and data into a page as they are."""
+    found = {}
+    for name, data in attachments.items():
+        kept = {kind: data[kind] for kind in PICTURE_TYPES
+                if isinstance(data, dict) and isinstance(data.get(kind), str) and BASE64.fullmatch(data[kind])}
+        if kept:
+            found[name] = kept
+    return found
 
 
 def _outputs_of_cell(outcome: CellOutcome) -> list[NotebookNode]:

@@ -38,6 +38,22 @@ class QuestionRecord:
 
 
 @dataclass(frozen=True)
+class Marks:
+    """What the gradebook has for a question. waits: a person has to look at it."""
+
+    automatic: float | None
+    manual: float | None = None
+    extra: float = 0.0
+    waits: bool = False
+
+    @property
+    def points(self) -> float | None:
+        """As nbgrader adds them up, but None where it would take an answer that nobody has graded for a zero."""
+        given = self.automatic if self.manual is None else self.manual
+        return None if given is None else given + self.extra
+
+
+@dataclass(frozen=True)
 class Record:
     student: str
     assignment: str
@@ -86,7 +102,7 @@ def write_whole(file: Path, content: str | bytes) -> None:
     """All of the content or none of it, whenever the process is killed."""
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f".{file.name}.{os.getpid()}.part")
-    part.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+    part.write_bytes(content.encode("utf-8", "replace") if isinstance(content, str) else content)  # a student's text may hold half a sign
     part.replace(file)
 
 

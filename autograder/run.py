@@ -46,12 +46,12 @@ def grade_assignment(course: CourseFolder, lesson_name: str, setup: Setup, execu
     lesson = read_lesson(read_course(), lesson_name)
     assignment, version = lesson.entry.notebook, grader_version(lesson_name, setup.private_checks)
     with GradebookWriter(course) as gradebook:
-        gradebook.require_assignment(assignment)
+        gradebook.require_assignment(lesson)
         folders = {name: folder for name, folder in course.submissions(assignment) if student in (None, name)}
         waiting = [name for name in folders if again or not _is_current(course, assignment, name, folders[name], lesson, version, setup)]
         records = []
         with tqdm(total=len(waiting), unit=" submissions", desc=assignment, disable=not progress, dynamic_ncols=True) as bar:
-            handed_in = (_handed(name, folders[name], lesson) for name in waiting)
+            handed_in = (read_handed_in(name, folders[name], lesson) for name in waiting)
             for graded in _grade_all(handed_in, setup, executors):
                 _write(course, gradebook, folders[graded.record.student], graded)
                 records.append(graded.record)
@@ -75,7 +75,8 @@ def dask(address: str) -> Iterator[tuple[Executor, int]]:
         yield client.get_executor(), max(1, sum(client.nthreads().values()))
 
 
-def _handed(student: str, folder: Path, lesson: Lesson) -> Handed:
+def read_handed_in(student: str, folder: Path, lesson: Lesson) -> Handed:
+    """What is in a student's folder. Never fails: what is wrong with it stands in the result."""
     found = find_notebook(folder, lesson)
     try:
         data, refused = (read_file(found.file), None) if found.file else (b"", found.refused)
@@ -89,7 +90,7 @@ def _is_current(course: CourseFolder, assignment: str, student: str, folder: Pat
     record = read_record(course.record_file(student, assignment))
     if record is None or (record.grader, record.seed) != (version, setup.seed):
         return False
-    handed = _handed(student, folder, lesson)
+    handed = read_handed_in(student, folder, lesson)
     return (record.sha256, record.file) == (handed.sha256, handed.file)
 
 

@@ -34,8 +34,8 @@ class CourseFolder:
     @property
     def db_url(self) -> str:
         """A relative SQLite file is meant from the course, where `nbgrader` is called, wherever this runs."""
-        url, _, file = self.directory.db_url.rpartition("sqlite:///")
-        return f"sqlite:///{self.root / file}" if not url and file and not Path(file).is_absolute() else self.directory.db_url
+        url, sqlite = self.directory.db_url, "sqlite:///"
+        return f"{sqlite}{self.root / url.removeprefix(sqlite)}" if url.startswith(sqlite) else url
 
     def folder(self, step: str, student: str, assignment: str) -> Path:
         """step: "source", "release", "submitted", "autograded" or "feedback": nbgrader's word, or what the configuration calls it."""

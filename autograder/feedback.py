@@ -124,7 +124,7 @@ class _Page:
             self.answer(self.cells[question.answer_key])
 
     def checks(self, checks: tuple[CheckResult, ...]) -> None:
-        """A line a check. Only the first failed one is explained: one mistake fails several, and what the later ones say is often untrue."""
+        """A line a check. Only the first failed one is explained: one mistake fails several, and the later ones are often off the mark."""
         failed = [check for check in checks if check.status != "passed"]
         counted = self.word("checks", len(checks) - len(failed), len(checks))
         several = f"<br>{self.word('first')}" if len(failed) > 1 else ""

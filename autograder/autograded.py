@@ -24,6 +24,8 @@ DIAGRAM = re.compile(r"(?<=[`~])([ \t]*)mermaid")  # nbconvert puts its text int
 PICTURE = re.compile(r"(!\[[^\[\]\n]*\]\(attachment:[\w.-]+\))")
 PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 BASE64 = re.compile(r"[A-Za-z0-9+/=\s]{1,4000000}")
+# Longer ones are nothing to read, such as the package that the set-up cell carries. Without their middle a page opens at once.
+LONG_LINE, LONG_CELL = 10_000, 200_000
 
 
 def graded_notebook(notebook: NotebookNode, judgement: Judgement, released: dict[str, str]) -> NotebookNode:
@@ -32,6 +34,7 @@ def graded_notebook(notebook: NotebookNode, judgement: Judgement, released: dict
     outcomes = {outcome.key: outcome for outcome in judgement.cells}
     results = {result.key: result for result in judgement.questions}
     for cell in graded.cells:
+        cell.source = _shortened(cell.source)
         if cell.cell_type != "code":
             pictures = _pictures(cell.pop("attachments", {}))
             if pictures and cell.cell_type == "markdown":
@@ -45,9 +48,18 @@ def graded_notebook(notebook: NotebookNode, judgement: Judgement, released: dict
     return graded
 
 
+def _shortened(source: str) -> str:
+    """A cut line of code stays a line of code: what is left of a string is a string."""
+    lines = [line if len(line) <= LONG_LINE else f"{line[:400]} … {line[-100:]}" for line in source.split("\n")]
+    text = "\n".join(lines)
+    return text if len(text) <= LONG_CELL else f"{text[:LONG_CELL]}\n…"
+
+
 def ungradable_notebook(release: NotebookNode, reason: Message, submitted: bytes) -> NotebookNode:
     """The release, so that points can be given by hand, under the reason and the beginning of what was handed in."""
     notebook = deepcopy(release)
+    for cell in notebook.cells:
+        cell.source = _shortened(cell.source)
     text = f"{reason.en}\n{reason.zh}\n\n{submitted[:2000].decode('utf-8', errors='replace')}"
     notebook.cells.insert(0, new_code_cell("# ungradable | 无法评阅", id="ungradable", outputs=[new_output("stream", text=text)]))
     return notebook

@@ -387,6 +387,11 @@ def an_answer_split_in_three_whose_parts_lost_everything(notebook):
     insert_after(notebook, FOURTH, own("\n".join(lines[-6:-2])), own("\n".join(lines[-2:])))
 
 
+@case(added=["print(1)"])
+def an_indented_cell_below_a_whole_answer(notebook):
+    insert_after(notebook, FIRST, own("    print(1)"))
+
+
 @case(changed={FIRST: SOLVED[FIRST].split("\n", 1)[1]}, added=["import math as mathematics"])
 def helpers_split_off_above_the_function(notebook):
     key_comment, function = SOLVED[FIRST].split("\n", 1)
@@ -541,6 +546,32 @@ def the_essay_in_two_new_cells_and_its_own_deleted(notebook):
     insert_after(notebook, "written-question", own("One.", "markdown"), own("", "markdown"), own("Two.", "markdown"))
 
 
+QUOTED = f"As I wrote:\n\n```python\ndef {FUNCTION[FIRST]}(token_logps, completion_mask):\n    ...\n```"
+
+
+@case(written=QUOTED)
+def the_essay_quotes_a_function(notebook):
+    cell(notebook, ESSAY)["source"] = QUOTED
+
+
+@case(written=RELEASE.cells[ESSAY].source, untouched={ESSAY})
+def prose_of_the_course_copied_below_the_essay_is_none(notebook):
+    cell(notebook, ESSAY)["source"] = RELEASE.cells[ESSAY].source
+    insert_after(notebook, ESSAY, copy_of(cell(notebook, "goals")))
+
+
+@case(said=("written answer stood in a cell beside its own: " + ESSAY,))
+def the_essay_lost_every_mark_and_its_question_is_gone(notebook):
+    cell(notebook, ESSAY).update(id="zzz", metadata={})
+    del notebook["cells"][place(notebook, "written-question")]
+
+
+@case()
+def the_essay_was_emptied_and_written_in_a_copy(notebook):
+    insert_after(notebook, ESSAY, copy_of(cell(notebook, ESSAY)))
+    cell(notebook, ESSAY)["source"] = ""
+
+
 @case(written="  \n", untouched={ESSAY})
 def the_essay_was_emptied(notebook):
     cell(notebook, ESSAY)["source"] = "  \n"
@@ -569,6 +600,11 @@ def cell_magics(notebook):
 @case(added=["if True:\n    pass\nx = 1", "pass"], said=("added-1: !ls, added-2: %timeit x",))
 def calls_of_ipython_in_blocks_and_by_name(notebook):
     insert_after(notebook, GIVEN, own("if True:\n    !ls\nx = 1"), own("get_ipython().run_line_magic('timeit', 'x')"))
+
+
+@case(added=["pass\nx = 1", "x = 1; get_ipython().system('ls')"], said=("added-1: print(",))
+def what_ipython_quotes_and_what_shares_a_line(notebook):
+    insert_after(notebook, GIVEN, own(",print a b\nx = 1"), own("x = 1; get_ipython().system('ls')"))
 
 
 @case(added=["x = 1\nif x:\n    y = 2", "a = 1\nb = 2"])

@@ -221,7 +221,7 @@ def _join_split_answers(pieces: list[Piece], release: Release, repairs: Repairs)
 def _find_by_definition(pieces: list[Piece], release: Release, repairs: Repairs) -> list[Piece]:
     """Cells that lost every mark: the only one of the student's own that defines a TODO's function, or a read-only cell's."""
     placed = {piece.key: piece for piece in pieces if piece.key}
-    own = [piece for piece in pieces if piece.key is None and piece.runs and piece.kind == "code"]
+    own = [piece for piece in pieces if piece.key is None and piece.kind == "code"]
     gone = set()
     for key in release.answers.values():
         stub = placed.get(key)

@@ -171,7 +171,7 @@ def bound_names(tree: ast.Module) -> set[str]:
             names.update(alias.asname or alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.add(node.id)
-        elif not isinstance(node, ast.Lambda):
+        else:
             waiting.extend(ast.iter_child_nodes(node))
     return names
 

@@ -17,7 +17,7 @@ from advantagelab.checking import Verdict, message
 from autograder.autograded import dumps, graded_notebook, inert, ungradable_notebook
 from autograder.judge import CellOutcome, Judgement, QuestionResult
 from lessons._build.notebook import build_notebook
-from tests.grading import BROKEN, LOSS, WRITTEN, rloo
+from tests.grading import BROKEN, LOSS, POINTS, WRITTEN, rloo
 
 MARK = "stolen()"  # what an attack would run
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n picture").decode()
@@ -26,23 +26,32 @@ MARKDOWN = [
     f"<iframe srcdoc='<script>{MARK}</script>'></iframe>", f"<details open ontoggle={MARK}>", f"<style>@import 'http://x/{MARK}'</style>",
     f"<!-- --><script>{MARK}</script>", f"<<script>script>{MARK}<</script>/script>", f"<form action=javascript:{MARK}><button>x</form>",
     f"<math href=javascript:{MARK}>x</math>", f"<base href='//x/{MARK}'>", f"<meta http-equiv=refresh content='0;javascript:{MARK}'>",
-    f"[x](javascript:{MARK})", f"[x](JaVaScRiPt:{MARK})", f"[x](java\tscript:{MARK})", f"[x](<javascript:{MARK}>)", f"[x](javascript\\:{MARK})",
+    f"[x](javascript:{MARK})", f"[x](JaVaScRiPt:{MARK})", f"[x](java\tscript:{MARK})", f"[x](<javascript:{MARK}>)",
+    f"[x](javascript\\:{MARK})",
     f"[x](&#106;avascript:{MARK})", f"[x](javascript&colon;{MARK})", f"[x](%6Aavascript:{MARK})", f"[x][y]\n\n[y]: javascript:{MARK}",
     f"[x]\n\n[x]: javascript:{MARK}", f"[x][]\n\n[x]:javascript:{MARK}", f"![x](javascript:{MARK})", f"![x](http://x/{MARK}.png)",
     f"[![x](y)](javascript:{MARK})", f"<javascript:{MARK}>", f"[x](data:text/html;base64,{MARK})", f"[x](vbscript:{MARK})",
     f"| a |\n|---|\n| [x](javascript:{MARK}) |", f"- [ ](javascript:{MARK})", f"# [x](javascript:{MARK})", f"\\[x](javascript:{MARK})",
-    f"`[x`](javascript:{MARK})", f"$[x$](javascript:{MARK})", f"$$<script>{MARK}</script>$$", f"\\begin{{a}}<script>{MARK}</script>\\end{{a}}",
-    f"\\\\[<script>{MARK}</script>\\\\]", f"```mermaid\n</pre><script>{MARK}</script>\n```", f"~~~ mermaid\nclick A \"javascript:{MARK}\"\n~~~",
+    f"`[x`](javascript:{MARK})", f"$[x$](javascript:{MARK})", f"$$<script>{MARK}</script>$$",
+    f"\\begin{{a}}<script>{MARK}</script>\\end{{a}}",
+    f"\\\\[<script>{MARK}</script>\\\\]", f"```mermaid\n</pre><script>{MARK}</script>\n```",
+    f"~~~ mermaid\nclick A \"javascript:{MARK}\"\n~~~",
     f"> ```\tmermaid\n> <img src=x onerror={MARK}>\n> ```", f"```x\" onclick={MARK}\n{MARK}\n```", f"```html\n<script>{MARK}</script>\n```",
-    f"    <script>{MARK}</script>", f"`<script>{MARK}</script>`", f"[x](y \"' onmouseover={MARK}\")", f"&lt;script&gt;{MARK}&lt;/script&gt;",
-    f"&#60;script&#62;{MARK}&#60;/script&#62;", f"a\u2028<script>{MARK}</script>", f"<\nscript>{MARK}</script>", f"<scr\0ipt>{MARK}</script>",
+    f"    <script>{MARK}</script>", f"`<script>{MARK}</script>`", f"[x](y \"' onmouseover={MARK}\")",
+    f"&lt;script&gt;{MARK}&lt;/script&gt;",
+    f"&#60;script&#62;{MARK}&#60;/script&#62;", f"a\u2028<script>{MARK}</script>", f"<\nscript>{MARK}</script>",
+    f"<scr\0ipt>{MARK}</script>",
     f"![x](attachment:missing.png){MARK}", f"![{MARK}](attachment:a.png\" onerror=\"{MARK})", f"![x](attachment\\:a.png){MARK}",
     f"[x](attachment:a.png) {MARK}", f"![x][a]\n\n[a]: attachment:missing {MARK}", f"$\\href{{javascript:{MARK}}}{{x}}$",
 ]
 ATTACHMENTS = [
     {"text/html": base64.b64encode(f"<script>{MARK}</script>".encode()).decode()}, {"image/svg+xml": f"<svg onload={MARK}>"},
-    {f'image/png" onerror="{MARK}': PNG}, {"image/png": f'" onerror="{MARK}'}, {"image/png": [PNG]}, {"image/png": {"a": 1}}, {}, PNG, None, 3,
+    {f'image/png" onerror="{MARK}': PNG}, {"image/png": f'" onerror="{MARK}'}, {"image/png": [PNG]},
+    {"image/png": {"a": 1}}, {}, PNG, None, 3,
 ]
+
+
+NOTHING = Judgement((), (), "bubblewrap", ())
 
 
 class Page(HTMLParser):
@@ -93,7 +102,7 @@ def released() -> nbformat.NotebookNode:
     return build_notebook(rloo(), "en", "learner")
 
 
-def graded(*cells, judgement=Judgement((), (), "bubblewrap", ())) -> nbformat.NotebookNode:
+def graded(*cells, judgement=NOTHING) -> nbformat.NotebookNode:
     notebook = nbformat.v4.new_notebook(metadata=released().metadata, cells=[*released().cells, *cells])
     return graded_notebook(notebook, judgement, {cell.id: cell.source for cell in released().cells})
 
@@ -106,7 +115,7 @@ def plain_page() -> Page:
 @pytest.mark.parametrize("make_cell", [new_markdown_cell, new_raw_cell])
 def test_nothing_in_a_students_prose_is_alive(make_cell):
     cells = [make_cell(text, id=f"note-{number}") for number, text in enumerate(MARKDOWN)]
-    page = Page(render(graded_notebook(nbformat.v4.new_notebook(cells=cells), Judgement((), (), "", ()), {})))
+    page = Page(render(graded_notebook(nbformat.v4.new_notebook(cells=cells), NOTHING, {})))
     assert page.alive() == own_scripts()
     assert "".join(page.text).count(MARK) >= len(MARKDOWN)
 
@@ -133,7 +142,7 @@ def test_an_attachment_is_a_picture_or_nothing(attachment):
     cell = nbformat.from_dict({"id": "note-1", "cell_type": "markdown", "metadata": {}, "source": "![look](attachment:a.png)",
                                "attachments": {"a.png": attachment}})
     submitted = nbformat.from_dict({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]})
-    page = render(graded_notebook(submitted, Judgement((), (), "", ()), {}))
+    page = render(graded_notebook(submitted, NOTHING, {}))
     assert Page(page).alive() == own_scripts() and MARK not in page and "look" in page
 
 
@@ -152,7 +161,9 @@ def test_mathjax_is_formgraders_safe_one():
     assert ",Safe" in body and "MathJax" in body
 
 
-@pytest.mark.parametrize("text", ["$a < b$ and $x_{[t]}$", "# A heading\n\n- one\n- two\n\n> quoted", "**bold** `code` 1 < 2 & 3 > 2", "优势为 +1、0、-1。",
+@pytest.mark.parametrize("text", ["$a < b$ and $x_{[t]}$",
+                                  "# A heading\n\n- one\n- two\n\n> quoted", "**bold** `code` 1 < 2 & 3 > 2",
+                                  "优势为 +1、0、-1。",
                                   "| a | b |\n|---|---|\n| 1 | 2 |"])
 def test_ordinary_prose_stays_as_it_is(text):
     assert inert(text, {}) == text
@@ -212,7 +223,7 @@ def test_an_ungradable_file_is_shown_with_its_reason(submitted):
     page = render(ungradable_notebook(released(), BROKEN, submitted))
     assert Page(page).alive() == plain_page().alive()
     assert BROKEN.en in page and BROKEN.zh in page and "x" * 2001 not in page
-    assert {cell.key for cell in rloo().cells if cell.role in ("check", "question")} <= {attributes.get("id") for _, attributes in Page(page).tags}
+    assert set(POINTS) <= {attributes.get("id") for _, attributes in Page(page).tags}
 
 
 def test_what_is_too_long_to_read_is_cut():

@@ -80,9 +80,9 @@ class Remote:
     def run(self, key: str, source: str, seconds: float) -> Ran:
         """Run a cell. Stopped if the process does not outlive it."""
         self.begin(seconds + GRACE)
-        answer, _, _ = self._ask({"do": "run", "key": key, "seconds": seconds}, source.encode("utf-8", "replace"))
+        answer, printed, _ = self._ask({"do": "run", "key": key, "seconds": seconds}, source.encode("utf-8", "replace"))
         with self._reading():
-            stdout, error = _text(answer["stdout"], MAX_STDOUT * 4), answer["error"]
+            stdout, error = printed.decode("utf-8", "replace")[:MAX_STDOUT + 10], answer["error"]
             if error is None:
                 return Ran(stdout, None)
             name, said, line = _error(error)

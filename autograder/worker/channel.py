@@ -10,7 +10,7 @@ import struct
 import time
 
 LENGTHS = struct.Struct("<3I")
-MAX_HEAD = 256 * 2**10
+MAX_HEAD = 64 * 2**10
 MAX_BODY = 16 * 2**20
 MAX_STDOUT = 64 * 2**10  # characters that a cell may print; the rest is dropped
 MAX_ERROR = 2 * 2**10  # bytes of an error's text, and of the line that raised it

@@ -63,7 +63,7 @@ class Session:
                 signal.setitimer(signal.ITIMER_REAL, 0)
         except BaseException as raised:
             error = _described(raised)
-        return {"error": error, "stdout": self.printed.getvalue()},
+        return {"error": error}, self.printed.getvalue().encode("utf-8", "replace")
 
     def has(self, head: dict, _: bytes) -> tuple:
         return {"has": callable(self.namespace.get(head["name"]))},

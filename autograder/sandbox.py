@@ -126,11 +126,17 @@ def _command(isolation: str, code: str) -> tuple[list[str], dict[str, str]]:
     root = os.geteuid() == 0
     if isolation == UID and not root:
         raise SandboxError(message(en="The isolation uid needs root.", zh="隔离方式 uid 需要 root。"))
+    if isolation == BUBBLEWRAP and not shutil.which("bwrap"):
+        raise SandboxError(message(en="bwrap is not installed (apt-get install bubblewrap).", zh="没有安装 bwrap（apt-get install bubblewrap）。"))
     packages = {str(Path(sys.modules[name].__file__).parents[1]) for name in PACKAGES if name in sys.modules}
     environment = {
-        "PATH": "/usr/bin:/bin", **({"HOME": SCRATCH, "TMPDIR": SCRATCH} if isolation == BUBBLEWRAP else {"HOME": "/"}), "USER": "student", "LANG": "C.UTF-8", "PYTHONPATH": os.pathsep.join([code, *packages]),
+        "PATH": "/usr/bin:/bin", "USER": "student", "LANG": "C.UTF-8", "PYTHONPATH": os.pathsep.join([code, *packages]),
         "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "MPLBACKEND": "Agg",
     }
+    if isolation == BUBBLEWRAP:
+        environment |= {"HOME": SCRATCH, "TMPDIR": SCRATCH}
+    else:
+        environment |= {"HOME": "/", "TORCHINDUCTOR_CACHE_DIR": f"{code}/cache"}  # torch makes it when it is warmed, in /tmp if not told
     user = UIDS[os.getpid() % len(UIDS)] if isolation == BUBBLEWRAP and root else os.getpid() * 641 if isolation == UID else 0
     python = [sys.executable, "-P", "-s", "-m", "autograder.worker.zygote", isolation, str(user)]
     return [*_bubblewrap(root, code, packages), *python] if isolation == BUBBLEWRAP else python, environment
@@ -139,7 +145,7 @@ def _command(isolation: str, code: str) -> tuple[list[str], dict[str, str]]:
 def _bubblewrap(root: bool, code: str, packages: set[str]) -> list[str]:
     """As root no user namespace is made: the zygote becomes another user itself, so that limits on users count for it."""
     shown = list(dict.fromkeys(["/usr", sys.prefix, sys.base_prefix, str(Path(sys.executable).resolve().parent), *packages, code]))
-    command = [shutil.which("bwrap") or "bwrap", "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-net",
+    command = [shutil.which("bwrap"), "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-net",
                "--unshare-uts", "--unshare-cgroup-try"]
     command += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] if root else ["--unshare-user"]
     parents = {folder for path in (*shown, *FILES, *DEVICES) for folder in Path(path).parents[:-1]}

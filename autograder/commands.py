@@ -17,13 +17,14 @@ from .course import CourseError
 from .course_folder import CourseFolder, open_course
 from .export import write_table
 from .feedback import feedback_page, marks_of
-from .grade import Handed, Setup, grade
 from .gradebook import GradebookReader, GradebookWriter
 from .intake import read_file
 from .record import GRADED, Record, read_record, write_whole
-from .run import Executors, dask, grade_assignment, processes
+from .processes import Crew, Executors, dask, processes
+from .run import grade_assignment, only_run
 from .sandbox import SandboxError
 from .submission import Ungradable
+from .task import Handed, Setup
 
 
 def grade_command(folder: Path, lesson: str | None, student: str | None, workers: int, executor: str | None, checks: Path | None,
@@ -31,21 +32,21 @@ def grade_command(folder: Path, lesson: str | None, student: str | None, workers
     """Exit status: 0 if everything that lies in `submitted` is graded, 1 if not."""
     course = open_course(folder)
     setup = Setup(course.seed() if seed is None else seed, checks_source(checks), unsafe)
-    executors = _executors(executor, workers)
     entries = _lessons_of(course, lesson)
     if student is not None:
         entries = [entry for entry in entries if any(name == student for name, _ in course.submissions(entry.notebook))]
         if not entries:
             raise CourseError(f"nothing was handed in by {student} | 没有 {student} 提交的作业")
     ungradable = 0
-    for entry in entries:
-        with _sandbox_needed():
-            summary = grade_assignment(course, entry.name, setup, executors, student=student, again=again)
-        with GradebookWriter(course) as gradebook:
-            gradebook.store_late_penalties(entry.notebook)
-        refused = [record for record in _records(course, entry.notebook) if record.status != GRADED]
-        print(_summary(entry, summary.graded, summary.unchanged, refused))
-        ungradable += len(refused)
+    with only_run(course), Crew(_executors(executor, workers)) as crew:
+        for entry in entries:
+            with _sandbox_needed():
+                summary = grade_assignment(course, entry.name, setup, crew, student=student, again=again)
+            with GradebookWriter(course) as gradebook:
+                gradebook.store_late_penalties(entry.notebook)
+            refused = [record for record in _records(course, entry.notebook) if record.status != GRADED]
+            print(_summary(entry, summary.graded, summary.unchanged, refused))
+            ungradable += len(refused)
     strays = course.strays()
     for said in strays:
         print(said)
@@ -89,6 +90,8 @@ def export_command(folder: Path | None, lesson: str, form: str, output: Path | N
 
 def try_command(lesson: str, file: Path, output: Path, checks: Path | None, seed: int | None, unsafe: bool) -> int:
     """One file as its author would see it graded. Exit status: 0 if every check passes, 1 if not, 2 if it cannot be graded."""
+    from .grade import grade
+
     entry = read_course().lesson(lesson)
     try:
         data = read_file(file)

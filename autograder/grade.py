@@ -1,79 +1,38 @@
 """One submission from bytes to a record: intake, judge, record. Knows nothing of folders or gradebooks, and runs in any process."""
 
 import functools
-import hashlib
 import types
-from dataclasses import dataclass
 from datetime import datetime, timezone
 
+import nbformat
 import torch
 
-import advantagelab
 from advantagelab.checking import Message, Verdict, message
-from lessons._build.course import ROOT, read_course
+from lessons._build.course import read_course
 from lessons._build.lesson import Lesson, read_lesson
-from lessons._build.notebook import build_notebook
 
 from .autograded import dumps, graded_notebook, ungradable_notebook
 from .intake import read_submission
+from .intake.release import release_of
 from .judge import Judge, Judgement, Question, questions_of
 from .record import GRADED, UNGRADABLE, CheckResult, QuestionRecord, Record
 from .sandbox import SandboxError
 from .submission import Submission, Ungradable
-
+from .task import Graded, Handed, Setup, grader_version
 
 AMBIGUOUS = message(en="More than one answer to this question, and no way to tell which one counts: a person decides.",
                     zh="这道题有不止一个答案，无法判断以哪个为准：由人来定。")
 
 
-@dataclass(frozen=True)
-class Setup:
-    """What a grading process has to know; plain, so that it travels to one.
-
-    seed: of the hidden checks' inputs; private_checks: source of an instructor's own checks, "" if there are none
-    unsafe: grade also where no isolation works
-    """
-
-    seed: int
-    private_checks: str = ""
-    unsafe: bool = False
-
-
-@dataclass(frozen=True)
-class Handed:
-    """What one student handed in for one lesson.
-
-    file: its name in the student's folder, "" if none could be chosen; refused: why it cannot even be read; notes: what was found beside it
-    """
-
-    student: str
-    assignment: str
-    lesson: str
-    file: str
-    data: bytes
-    refused: Message | None = None
-    notes: tuple[Message, ...] = ()
-
-    @property
-    def sha256(self) -> str:
-        return hashlib.sha256(self.data).hexdigest()
-
-
-@dataclass(frozen=True)
-class Graded:
-    record: Record
-    notebook: str  # the .ipynb for formgrader
-
-
 def grade(setup: Setup, handed: Handed) -> Graded:
-    """SandboxError if student code cannot be run here at all. Any other failure is of this one file, and its record says so."""
+    """SandboxError or OSError if this machine cannot grade. Any other failure is of this one file, and its record says so."""
     if handed.refused:
         return ungradable(setup, handed, handed.refused)
     try:
         return _grade(setup, handed)
     except Ungradable as refused:
         return ungradable(setup, handed, refused.said)
-    except SandboxError:
+    except (SandboxError, OSError):
         raise
     except Exception as error:
         name = type(error).__name__
@@ -96,19 +55,7 @@ def ungradable(setup: Setup, handed: Handed, reason: Message) -> Graded:
     lesson = _lesson(handed.lesson)
     questions = tuple(QuestionRecord(key, answer, function, points, None, False) for key, answer, function, points in _places(lesson))
     record = _record(setup, handed, status=UNGRADABLE, reason=reason, repairs=handed.notes, questions=questions)
-    return Graded(record, dumps(ungradable_notebook(build_notebook(lesson, "en", "learner"), reason, handed.data)))
-
-
-@functools.cache
-def grader_version(lesson: str, private_checks: str = "") -> str:
-    """Version of the course and digest of all that decides a score; another digest, another grading."""
-    digest = hashlib.sha256(private_checks.encode())
-    course = read_course()
-    files = [*(ROOT / "lessons" / lesson).glob("*.*"), *course.algorithm_files(course.lesson(lesson)),
-             *(ROOT / "advantagelab" / "checking").glob("*.py"), *(ROOT / "autograder").rglob("*.py")]
-    for file in sorted(files):
-        digest.update(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes() + b"\0")
-    return f"{advantagelab.__version__}+{digest.hexdigest()[:12]}"
+    return Graded(record, dumps(ungradable_notebook(_release(lesson), reason, handed.data)))
 
 
 def _record(setup: Setup, handed: Handed, **known) -> Record:
@@ -152,7 +99,13 @@ def _lesson(name: str) -> Lesson:
 
 @functools.cache
 def _released(name: str, language: str) -> dict[str, str]:
-    return {cell.id: cell.source for cell in build_notebook(_lesson(name), language, "learner").cells}
+    return {key: cell.cells[language].source for key, cell in release_of(_lesson(name)).cells.items() if language in cell.cells}
+
+
+def _release(lesson: Lesson) -> nbformat.NotebookNode:
+    release = release_of(lesson)
+    return nbformat.from_dict({"nbformat": 4, "nbformat_minor": 5, "metadata": release.metadata["en"],
+                               "cells": [release.node(key, "en") for key in release.order]})
 
 
 @functools.cache

@@ -15,9 +15,10 @@ from lessons._build.course import ROOT, read_course
 from lessons._build.lesson import read_lesson
 
 from .feedback import Wording
-from .grade import Setup, grade
+from .grade import grade
 from .record import GRADED, CheckResult, QuestionRecord, Record, write_whole
 from .run import read_handed_in
+from .task import Setup
 
 PARTS = ("advantagelab", "autograder", "environments", "lessons", "pyproject.toml", "README.md", "LICENSE")
 SETTINGS = "gradescope.json"  # the lesson, the seed and the private checks, in the zip

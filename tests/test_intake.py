@@ -809,6 +809,12 @@ def test_another_lessons_notebook_is_refused(strip):
         read_submission(encode(grpo), LESSON)
 
 
+def test_cells_say_more_than_the_metadata():
+    notebook = finished()
+    notebook["metadata"]["advantagelab"]["lesson"] = "grpo"
+    assert {code.key for code in read_submission(encode(notebook), LESSON).code} == {GIVEN, *ANSWERS}
+
+
 def test_the_file_is_only_read():
     notebook = finished()
     before = deepcopy(notebook)

@@ -12,8 +12,8 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_output
 
-from advantagelab.checking import Message
 from advantagelab.checking.run import report
+from advantagelab.message import Message
 
 from .judge import CellOutcome, Judgement, QuestionResult
 

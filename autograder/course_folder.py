@@ -12,7 +12,7 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from advantagelab.checking import Message, message
+from advantagelab.message import Message, message
 
 from .course import CourseError
 from .intake.repairs import shown

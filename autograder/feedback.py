@@ -10,7 +10,7 @@ from string import Template
 
 import nbformat
 
-from advantagelab.checking import Message
+from advantagelab.message import Message
 
 from .record import GRADED, CheckResult, Marks, QuestionRecord, Record
 

@@ -10,7 +10,7 @@ from nbgrader.api import Gradebook, MissingEntry, SubmittedNotebook
 from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy.exc import SAWarning
 
-from advantagelab.checking import Message, message
+from advantagelab.message import Message, message
 from lessons._build.lesson import Lesson
 
 from .course import CourseError

@@ -10,7 +10,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from advantagelab.checking import Message, message
+from advantagelab.message import Message, message
 from lessons._build.course import ROOT, read_course
 from lessons._build.lesson import read_lesson
 

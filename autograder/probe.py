@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from advantagelab.checking import Message, message
+from advantagelab.message import Message, message
 
 from .remote import Remote, Stopped
 from .sandbox import ISOLATIONS, NONE, SandboxError, Zygote

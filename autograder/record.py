@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from advantagelab.checking import Message
+from advantagelab.message import Message
 
 GRADED, UNGRADABLE = "graded", "ungradable"
 

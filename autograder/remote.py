@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch.autograd.function import once_differentiable
 
-from advantagelab.checking import Message, message
+from advantagelab.message import Message, message
 
 from .plain_data import MAX_DEPTH, PlainDataError, pack, tensors_of, unpack, with_tensors
 from .sandbox import Zygote, end

@@ -19,13 +19,13 @@ import socket
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
-from advantagelab.checking import Message, message
+from advantagelab.message import Message, message
 
-from .worker.channel import Channel
-from .worker.jail import BUBBLEWRAP, LANDLOCK, NONE, SCRATCH, UID
-from .worker.zygote import READY, UIDS
+from .worker.channel import READY, Channel
+from .worker.jail import BUBBLEWRAP, LANDLOCK, NONE, SCRATCH, UID, UIDS
 
 ISOLATIONS = (BUBBLEWRAP, UID, LANDLOCK, NONE)  # the strongest first
 CODE = Path(__file__).parent
@@ -128,7 +128,7 @@ def _command(isolation: str, code: str) -> tuple[list[str], dict[str, str]]:
         raise SandboxError(message(en="The isolation uid needs root.", zh="隔离方式 uid 需要 root。"))
     if isolation == BUBBLEWRAP and not shutil.which("bwrap"):
         raise SandboxError(message(en="bwrap is not installed (apt-get install bubblewrap).", zh="没有安装 bwrap（apt-get install bubblewrap）。"))
-    packages = {str(Path(sys.modules[name].__file__).parents[1]) for name in PACKAGES if name in sys.modules}
+    packages = {str(Path(find_spec(name).origin).parents[1]) for name in PACKAGES}
     environment = {
         "PATH": "/usr/bin:/bin", "USER": "student", "LANG": "C.UTF-8", "PYTHONPATH": os.pathsep.join([code, *packages]),
         "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "MPLBACKEND": "Agg",

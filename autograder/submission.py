@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
-from advantagelab.checking import Message
+from advantagelab.message import Message
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass
 
 import advantagelab
-from advantagelab.checking import Message, message
+from advantagelab.message import Message, message
 from lessons._build.course import ROOT, read_course
 
 from .course import CourseError

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from advantagelab.checking import Message, message
+from advantagelab.message import Message, message
 
 from .decode import refuse
 

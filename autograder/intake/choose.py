@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from advantagelab.checking import Message, message
+from advantagelab.message import Message, message
 from lessons._build.lesson import Lesson
 
 from ..submission import Submission, Ungradable

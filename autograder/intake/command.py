@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from advantagelab.checking import Message, message
+from advantagelab.message import Message, message
 from lessons._build.course import Course, read_course
 from lessons._build.lesson import Lesson, read_lesson
 

@@ -2,7 +2,7 @@
 
 import json
 
-from advantagelab.checking import Message, message
+from advantagelab.message import Message, message
 
 from ..submission import Ungradable
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from advantagelab.checking import message
+from advantagelab.message import message
 
 from ..submission import Ungradable
 from .decode import MAX_BYTES, refuse

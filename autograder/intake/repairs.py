@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from advantagelab.checking import Message, message
+from advantagelab.message import Message, message
 
 SHOWN = 4  # names in one message
 LENGTH = 60  # characters of a student's text in one

@@ -9,6 +9,7 @@ import socket
 import struct
 import time
 
+READY = b"ready"  # what a zygote says, and each child, before anything else
 LENGTHS = struct.Struct("<3I")
 MAX_HEAD = 64 * 2**10
 MAX_BODY = 16 * 2**20

@@ -15,6 +15,7 @@ from . import landlock, seccomp
 BUBBLEWRAP, UID, LANDLOCK, NONE = "bubblewrap", "uid", "landlock", "none"
 SCRATCH = "/scratch"  # the folder for temporary files, in bubblewrap
 
+UIDS = range(61184, 65520)  # kept free of people by Linux distributions
 CHANNEL = 3  # the file descriptor of the one way out
 LIMITS = {
     resource.RLIMIT_AS: 4 * 2**30,

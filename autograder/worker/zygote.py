@@ -15,15 +15,14 @@ import sys
 import torch
 
 from . import jail
-from .channel import Channel
+from .channel import READY, Channel
+from .jail import UIDS
 from .serve import INPUTS_DEPTH, Session, pack, serve
 
-READY = b"ready"
 MAX_PROBLEM = 1000  # bytes of what the judge is told when a child cannot be locked up
 # What students import besides torch: loaded once, before the fork.
 COMMON = ("collections", "copy", "dataclasses", "functools", "itertools", "json", "math", "numpy", "random", "re", "statistics", "string",
           "time", "torch.nn", "torch.nn.functional", "torch.optim", "typing")
-UIDS = range(61184, 65520)  # kept free of people by Linux distributions
 
 
 def main(isolation: str, uid: int) -> None:

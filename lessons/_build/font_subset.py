@@ -11,7 +11,6 @@ from pathlib import Path
 
 from fontTools import subset
 from fontTools.ttLib import TTCollection, TTFont
-from matplotlib.font_manager import findSystemFonts
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMITTED = ROOT / "advantagelab" / "fonts" / "AdvantageLabSansSC.otf"
@@ -89,6 +88,8 @@ def cut_from_source(path: str) -> bytes:
 
 
 def main(arguments: list[str]) -> None:
+    from matplotlib.font_manager import findSystemFonts  # only here: whoever builds a notebook needs no matplotlib
+
     found = arguments or [path for path in findSystemFonts(fontext="ttf") if Path(path).name == SOURCE_FILE]
     if not found:
         raise SystemExit(f"{SOURCE_FILE} is not installed: apt-get install fonts-noto-cjk, or give its path")

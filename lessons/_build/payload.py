@@ -11,7 +11,7 @@ from .course import ROOT
 from .font_subset import subset_for
 from .refusal import Refused
 
-ALWAYS = ("__init__.py", "language.py", "checking", "fonts")
+ALWAYS = ("__init__.py", "language.py", "message.py", "checking", "fonts")
 # What a notebook carries only if its code imports it. The reference, the trainers and hidden checks are never carried.
 ON_DEMAND = ("conformance", "tinylm", "learn.py")
 FONT = "advantagelab/fonts/AdvantageLabSansSC.otf"

@@ -56,7 +56,7 @@ def grade_assignment(course: CourseFolder, lesson_name: str, setup: Setup, crew:
                 raise CourseError(f"graded by another version of the course, {record.grader}, not {version}: was it changed meanwhile, or "
                                   f"is it another one on the cluster? | 评阅所用的课程版本是 {record.grader}，不是 {version}："
                                   "是否在运行中改动过，或集群上的版本不同？")
-            _write(course, gradebook, folders[record.student], graded)
+            record = _write(course, gradebook, folders[record.student], graded)
             records.append(replace(record, questions=tuple(replace(question, checks=()) for question in record.questions)))
             bar.update()
     return Summary(records, len(folders) - len(waiting))
@@ -134,7 +134,8 @@ def _alone(handed: Handed, setup: Setup, crew: Crew) -> Graded:
     return crew.result(crew.submit(refuse_there, setup, handed, CRASHED))
 
 
-def _write(course: CourseFolder, gradebook: GradebookWriter, folder: Path, graded: Graded) -> None:
+def _write(course: CourseFolder, gradebook: GradebookWriter, folder: Path, graded: Graded) -> Record:
+    """The record as it was written, with what was found out here."""
     record = graded.record
     timestamp, wrong = submitted_at(folder)
     if wrong:
@@ -143,6 +144,7 @@ def _write(course: CourseFolder, gradebook: GradebookWriter, folder: Path, grade
         write_whole(course.folder("autograded", record.student, record.assignment) / f"{record.assignment}.ipynb", graded.notebook)
         gradebook.write(record, timestamp)
         write_whole(course.record_file(record.student, record.assignment), record.dumps())
+        return record
     except (OSError, StatementError, InvalidEntry) as error:
         why = f"{type(error).__name__}: {error}" if not isinstance(error, StatementError) else str(error.orig)
         raise CourseError(f"what {record.student} got cannot be written: {why}. What is graded so far is kept, and the same command goes "

@@ -49,7 +49,7 @@ exec "${PYTHON:-$base/venv/bin/python}" -m autograder.gradescope "$base/submissi
 """,
 }
 NOT_GRADED = message(en="Not graded: no score yet, although Gradescope shows a 0.", zh="未评阅：目前没有分数，虽然 Gradescope 显示为 0。")
-BY_HAND = message(en="Written answers are not scored here, a person grades them: {}.", zh="问答题不在此评分，由人批改：{}。")
+BY_HAND = message(en="Written answers are not scored here, a person grades them: {0}.", zh="问答题不在此评分，由人批改：{0}。")
 
 
 def write_autograder(lesson: str, output: Path, seed: int | None, private_checks: str) -> None:

@@ -1,6 +1,7 @@
 """What editors, platforms and students do to a notebook, case by case: the answers come back, or the reason is said."""
 
 import json
+import re
 from copy import deepcopy
 from dataclasses import dataclass, field
 
@@ -661,7 +662,12 @@ def a_future_format(notebook):
 
 @case(said=("Made with version 0.0.1 of the course",))
 def an_older_release(notebook):
+    """Its set-up cell carries another copy of the package: that is no edit of the student's."""
     notebook["metadata"]["advantagelab"]["version"] = "0.0.1"
+    setup = cell(notebook, "setup")
+    loads = 'advantagelab = _advantagelab("0.0.1", "00", "abc")'
+    setup["source"] = re.sub(r"^advantagelab = _advantagelab\(.*\)$", loads, text(setup), flags=re.M)
+    assert len(text(setup)) < 10_000
 
 
 @case()

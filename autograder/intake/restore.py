@@ -7,7 +7,7 @@ from collections import Counter
 import nbformat
 from nbformat import NotebookNode
 
-from advantagelab.checking import message
+from advantagelab.message import message
 from lessons._build.course import LANGUAGES
 from lessons._build.lesson import Lesson
 
@@ -16,10 +16,11 @@ from .belongs import ours, require_lesson
 from .cells import MAX_CELL, read_cells
 from .decode import read_json
 from .place import Piece, place
-from .release import Release, release_of
+from .release import Release, plain, release_of
 from .repairs import Repairs, shown
 
 LANGUAGE_LINE = re.compile(r"^language *= *[\"'](\w+)[\"']", re.M)
+SETUP_PARTS = re.compile(r"^(language *=|advantagelab = _advantagelab\().*$", re.M)
 HANZI = re.compile("[\u4e00-\u9fff]")
 
 
@@ -74,7 +75,7 @@ def _put_back(pieces: list[Piece], release: Release, repairs: Repairs) -> None:
             repairs.retyped.append(piece.key)
         if piece.key in release.graded and piece.grade_id != piece.key:
             repairs.metadata.append(piece.key)
-        if released.locked and piece.exact != piece.key:
+        if released.locked and piece.exact != piece.key and not (released.role == "setup" and _same_setup(piece.source, released.source)):
             repairs.locked.append(piece.key)
     for key in release.order:
         released = release.cells[key]
@@ -85,6 +86,11 @@ def _put_back(pieces: list[Piece], release: Release, repairs: Repairs) -> None:
             placed.add(key)
             if key not in repairs.ambiguous:
                 (repairs.missing_locked if released.locked else repairs.missing).append(key)
+
+
+def _same_setup(one: str, other: str) -> bool:
+    """Set-up cells that differ in language and in the copy of the package that they carry: another release's is no edit."""
+    return plain(SETUP_PARTS.sub("", one)) == plain(SETUP_PARTS.sub("", other))
 
 
 def _submission(data: bytes, pieces: list[Piece], release: Release, language: str, repairs: Repairs) -> Submission:

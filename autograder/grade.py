@@ -16,12 +16,21 @@ from .intake import read_submission
 from .intake.release import release_of
 from .judge import Judge, Judgement, Question, questions_of
 from .record import GRADED, UNGRADABLE, CheckResult, QuestionRecord, Record
-from .sandbox import SandboxError
+from .sandbox import SandboxError, Zygote
 from .submission import Submission, Ungradable
 from .task import Graded, Handed, Setup, grader_version
 
 AMBIGUOUS = message(en="More than one answer to this question, and no way to tell which one counts: a person decides.",
                     zh="这道题有不止一个答案，无法判断以哪个为准：由人来定。")
+
+
+_chosen: tuple[Zygote, str] | None = None
+
+
+def share(chosen: tuple[Zygote, str]) -> None:
+    """Use this zygote, here and in all processes that are forked from this one; the second is the name of its isolation."""
+    global _chosen
+    _chosen = chosen
 
 
 def grade(setup: Setup, handed: Handed) -> Graded:
@@ -119,6 +128,6 @@ def _questions(name: str, private_checks: str) -> list[Question]:
 
 @functools.cache
 def _judge(setup: Setup) -> Judge:
-    """One for a process: it keeps a warm zygote."""
+    """One for a process: it keeps a warm zygote, or the one that was there before the process was forked."""
     torch.set_num_threads(1)
-    return Judge(seed=setup.seed, unsafe=setup.unsafe)
+    return Judge(seed=setup.seed, unsafe=setup.unsafe, chosen=_chosen)

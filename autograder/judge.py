@@ -15,7 +15,7 @@ from advantagelab.checking.run import FAILED, MISSING, OPEN, PASSED, PUBLIC_SEED
 from lessons._build.lesson import Lesson
 
 from .probe import choose
-from .remote import Remote, Stopped
+from .remote import ENDED, Remote, Stopped
 from .sandbox import SandboxError, Zygote
 from .submission import Code
 from .worker.channel import SETTINGS
@@ -83,19 +83,21 @@ class Judge:
     """One for a grading process. It owns a zygote, and makes a new one if that dies; the zygote ends with the thread that made the judge.
 
     isolation: a name from sandbox.ISOLATIONS; None takes the strongest that holds here, or SandboxError, unless `unsafe`.
-    seed: of the hidden checks' inputs
+    seed: of the hidden checks' inputs; chosen: what `choose` gave in the process that this one was forked from
     """
 
-    def __init__(self, isolation: str | None = None, seed: int = PUBLIC_SEED, unsafe: bool = False):
+    def __init__(self, isolation: str | None = None, seed: int = PUBLIC_SEED, unsafe: bool = False,
+                 chosen: tuple[Zygote, str] | None = None):
         self.seed = seed
-        self._zygote, self.isolation = (Zygote(isolation), isolation) if isolation else choose(unsafe)
+        self._zygote, self.isolation = chosen or ((Zygote(isolation).wait(), isolation) if isolation else choose(unsafe))
 
     def grade(self, code: Sequence[Code], questions: Sequence[Question]) -> Judgement:
         """Run the cells and judge the questions. SandboxError if no process can be made; the submission is not to blame for that."""
         for _ in range(ATTEMPTS):
             zygote = self._zygote
             judgement = self._grade(code, questions)
-            if self._zygote is zygote and zygote.alive():
+            ended = any(part.note == ENDED for part in (*judgement.cells, *judgement.questions))
+            if self._zygote is zygote and zygote.alive(patience=0.2 if ended else 0.0):
                 return judgement
             # The zygote died, not at the hands of its child, which cannot reach it: what the child seems to have done is not its doing.
         raise SandboxError(message(en="The process that code is run from keeps ending: is there too little memory?",
@@ -114,7 +116,7 @@ class Judge:
             return Remote(self._zygote)
         except SandboxError:
             self._zygote.close()
-            self._zygote = Zygote(self._zygote.isolation)
+            self._zygote = Zygote(self._zygote.isolation).wait()
             return Remote(self._zygote)
 
     def close(self) -> None:

@@ -74,7 +74,7 @@ class Probe:
 
 def probe(isolation: str) -> Probe:
     try:
-        zygote = Zygote(isolation)
+        zygote = Zygote(isolation).wait()
     except SandboxError as error:
         return Probe(isolation, error.said, {})
     try:
@@ -112,15 +112,15 @@ def _run(zygote: Zygote, code: str, known: dict):
         remote.kill()
 
 
-def choose(unsafe: bool = False) -> tuple[Zygote, str]:
+def choose(unsafe: bool = False, begun: Zygote | None = None) -> tuple[Zygote, str]:
     """A zygote in the strongest isolation that holds here, and what to call it; the holder closes it.
 
-    SandboxError: none does. With `unsafe` the best there is.
+    begun: one that need not be started any more. SandboxError: none does. With `unsafe` the best there is.
     """
     problems, best = [], None
     for isolation in ISOLATIONS[:len(ISOLATIONS) if unsafe else ISOLATIONS.index(NONE)]:
         try:
-            zygote = Zygote(isolation)
+            zygote = (begun if begun and begun.isolation == isolation else Zygote(isolation)).wait()
         except SandboxError as error:
             problems.append(error.said)
             continue

@@ -80,7 +80,7 @@ class Crew:
 
 def warm_up() -> None:
     """Begin to load what every grading process here needs: it is loaded once, and they are forked from there."""
-    _forked.set_forkserver_preload([f"{__package__}.grade"])
+    _forked.set_forkserver_preload([f"{__package__}.warm"])
     forkserver.ensure_running()
 
 

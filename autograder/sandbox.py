@@ -13,6 +13,7 @@ write to any file, and in `uid` and `landlock` the kernel's Landlock, where ther
 
 import contextlib
 import os
+import select
 import shutil
 import signal
 import socket
@@ -45,7 +46,10 @@ class SandboxError(Exception):
 
 
 class Zygote:
-    """A warm process in an isolation. It ends with the thread that made it, or with `close`."""
+    """A process in an isolation, warm after `wait`. It ends with the thread that made it, or with `close`.
+
+    Processes that are forked from the one that made it may have children of it too.
+    """
 
     def __init__(self, isolation: str):
         if not sys.platform.startswith("linux"):
@@ -53,25 +57,30 @@ class Zygote:
         self.isolation = isolation
         self._control, theirs = socket.socketpair()
         self._log = tempfile.TemporaryFile()
-        with tempfile.TemporaryDirectory(prefix="autograder-") as code, theirs:
-            _copy_worker(Path(code))
-            command, environment = _command(isolation, code)
+        self._code = tempfile.TemporaryDirectory(prefix="autograder-")
+        _copy_worker(Path(self._code.name))
+        command, environment = _command(isolation, self._code.name)
+        with theirs:
             try:
                 self._process = subprocess.Popen(command, stdin=theirs, stdout=subprocess.DEVNULL, stderr=self._log, cwd="/",
                                                  env=environment, start_new_session=True)
             except OSError as error:
                 raise self._failed(f"{command[0]}: {error}") from error
-            theirs.close()
-            self._control.settimeout(START_SECONDS)
-            try:
-                ready = self._control.recv(len(READY)) == READY
-            except OSError:
-                ready = False
+
+    def wait(self) -> "Zygote":
+        """Until it is warm. SandboxError: it will not be."""
+        self._control.settimeout(START_SECONDS)
+        try:
+            ready = self._control.recv(len(READY)) == READY
+        except OSError:
+            ready = False
+        self._code.cleanup()
         if not ready:
             self._process.kill()
             self._process.wait()
             raise self._failed(self._log_tail())
         self._control.settimeout(FORK_SECONDS)
+        return self
 
     def child(self) -> tuple[Channel, int]:
         """A new process: the channel to it, and the handle for `end`."""
@@ -87,8 +96,11 @@ class Zygote:
             raise self._failed(said.decode("utf-8", "replace") or self._log_tail())
         return Channel(ours), handles[0]
 
-    def alive(self) -> bool:
-        return self._process.poll() is None
+    def alive(self, patience: float = 0.0) -> bool:
+        """patience: seconds to wait for a sign of its end. It says nothing on its line, so all that can come is that the line is cut."""
+        line = select.poll()
+        line.register(self._control, select.POLLIN)
+        return not line.poll(patience * 1000)
 
     def close(self) -> None:
         """End it, and with it all its children."""

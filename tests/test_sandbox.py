@@ -46,7 +46,7 @@ def zygote():
     if not shutil.which("bwrap"):
         needs.not_run("bubblewrap is missing", "`apt-get install bubblewrap`")
     try:
-        zygote = Zygote(BUBBLEWRAP)
+        zygote = Zygote(BUBBLEWRAP).wait()
     except SandboxError as error:
         needs.not_run(f"bubblewrap cannot make namespaces here ({error})", "the setting that your system names for user namespaces")
     yield zygote
@@ -211,7 +211,7 @@ def test_when_the_judge_is_killed_everything_ends(tmp_path):
         code = f"""
 from autograder.remote import Remote
 from autograder.sandbox import Zygote
-remote = Remote(Zygote({isolation!r}))
+remote = Remote(Zygote({isolation!r}).wait())
 print("up", flush=True)
 remote.run("endless", '''import ctypes, signal
 ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)
@@ -275,6 +275,9 @@ def test_the_strongest_that_holds_is_chosen(monkeypatch):
         def __init__(self, isolation):
             tried.append(isolation)
             self.isolation, self.closed = isolation, False
+
+        def wait(self):
+            return self
 
         def close(self):
             self.closed = True

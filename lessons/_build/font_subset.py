@@ -5,6 +5,7 @@
 cuts the committed subset anew, after a lesson brought in hanzi that it lacks. Without a path it looks among the installed fonts.
 """
 
+import functools
 import io
 import sys
 from pathlib import Path
@@ -67,7 +68,8 @@ def rename(font: TTFont) -> None:
         top.rawDict.pop(attribute, None)
 
 
-def subset_for(characters: set[str]) -> bytes:
+@functools.cache
+def subset_for(characters: frozenset[str]) -> bytes:
     """The committed subset cut down to these characters; those that it lacks are left out."""
     font = TTFont(COMMITTED, recalcTimestamp=False)
     return cut(font, {character for character in characters if ord(character) in font.getBestCmap()})

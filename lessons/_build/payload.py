@@ -32,7 +32,7 @@ def payload_files(notebook_code: str, package: Path = ROOT / "advantagelab") -> 
     widgets = _widgets(notebook_code, package)
     files |= widgets
     drawn = set("".join(content.decode("utf-8") for content in widgets.values()))
-    files[FONT] = subset_for({character for character in drawn if character.isprintable()})
+    files[FONT] = subset_for(frozenset(character for character in drawn if character.isprintable()))
     files["advantagelab/fonts/OFL.txt"] = (package / "fonts" / "OFL.txt").read_bytes()
     return files
 

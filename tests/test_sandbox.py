@@ -119,7 +119,7 @@ ESCAPES = {
     "a unix socket": "socket.socket(socket.AF_UNIX)", "a netlink socket": "socket.socket(16, 3, 0)", "a packet socket": "socket.socket(17, 3, 0)",
     "another user namespace": "call(272, 0x10000000)", "another mount namespace": "call(272, 0x00020000)", "a mount": "call(165, b'x', b'/scratch', b'tmpfs', 0, 0)",
     "an unmount": "call(166, b'/proc', 2)", "a pivot": "call(155, b'/scratch', b'/scratch')", "a chroot": "os.chroot('/scratch')",
-    "root": "os.setuid(0)", "another user": "os.setuid(12345)", "groups": "os.setgroups([0])", "ptrace": "call(101, 16, 1, 0, 0)",
+    "root": "os.setuid(0)", "another user": "os.setuid(os.getuid() + 1)", "groups": "os.setgroups([0])", "ptrace": "call(101, 16, 1, 0, 0)",
     "a signal to all": "os.kill(-1, 9)", "a signal to 2": "os.kill(2, 0)", "keys": "call(250, 0, -4, 0)", "a new key": "call(248, b'user', b'x', b'y', 1, -4)",
     "shared memory": "call(29, 0, 4096, 0o1600)", "a memory file": "os.memfd_create('x')", "a message queue": "call(240, b'x', 0o102, 0o600, 0)",
     "bpf": "call(321, 0, 0, 0)", "perf": "call(298, 0, 0, -1, -1, 0)", "io_uring": "call(425, 1, 0)", "userfaultfd": "call(323, 0)",
@@ -205,8 +205,8 @@ def test_a_killed_child_is_gone_with_its_threads(zygote):
 
 
 def test_when_the_judge_is_killed_everything_ends(tmp_path):
-    for isolation in ISOLATIONS:
-        if isolation == BUBBLEWRAP and not shutil.which("bwrap") or isolation == UID and os.geteuid() != 0:
+    for isolation in (BUBBLEWRAP, NONE):  # uid and landlock end as none does
+        if isolation == BUBBLEWRAP and not shutil.which("bwrap"):
             continue
         code = f"""
 from autograder.remote import Remote
@@ -220,7 +220,8 @@ while True:
     try:
         while True: pass
     except BaseException: pass''', 1000)"""
-        judge = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        judge = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, 
+                                 env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])})
         assert judge.stdout.readline() == b"up\n"
         below = descendants(judge.pid)
         assert len(below) >= 2

@@ -338,6 +338,13 @@ def test_the_filter_refuses_what_it_names_and_nothing_else(machine, writes):
     assert say(seccomp.OPENAT, 0, 0, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY) == seccomp.ALLOW
 
 
+def test_a_machine_whose_calls_are_not_known_is_refused(monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    for action in (seccomp.column, lambda: seccomp.forbid(True)):
+        with pytest.raises(OSError, match="riscv64, only for x86_64, aarch64"):
+            action()
+
+
 def in_a_child(action) -> dict:
     """What `action()` returns, run in a forked child, as JSON."""
     read, write = os.pipe()

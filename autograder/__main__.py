@@ -114,7 +114,7 @@ def _choices(command: argparse.ArgumentParser) -> None:
 
 def _private(command: argparse.ArgumentParser) -> None:
     command.add_argument("--checks", metavar="FILE.py", type=Path, help="your own checks, beside the course's | 教师自己的检查")
-    command.add_argument("--seed", metavar="N", type=int, help="of the hidden checks' inputs (default: the course's own, or any) | 隐藏检查的种子")
+    command.add_argument("--seed", metavar="N", type=int, help="of the hidden checks' inputs (default: the course's) | 隐藏检查的种子")
 
 
 def _grading(command: argparse.ArgumentParser) -> None:

@@ -211,5 +211,6 @@ def _shown(text: str | None) -> str | None:
     return text if text is None or len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…"
 
 
-OVERWROTE = message(en="a check passed in which the function overwrote its own inputs: work on a copy", zh="有检查是在函数改写了自己的输入之后通过的：请在副本上操作")
+OVERWROTE = message(en="a check passed in which the function overwrote its own inputs: work on a copy",
+                    zh="有检查是在函数改写了自己的输入之后通过的：请在副本上操作")
 NO_TIME = message(en="not run: the time for the whole submission was used up", zh="未运行：整份提交的时间已用完")

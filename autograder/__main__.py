@@ -7,7 +7,7 @@ from pathlib import Path
 from lessons._build.course import LANGUAGES, read_course
 from lessons._build.refusal import Refused
 
-from .course import CourseError, init_course, next_steps
+from .course_error import CourseError
 from .processes import warm_up_for
 
 COURSE = {"metavar": "COURSE", "type": Path, "help": "the nbgrader course | nbgrader 课程文件夹"}
@@ -29,6 +29,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     """Each command imports what it needs: `--help` and `init` need neither torch nor a gradebook."""
     if options.command == "init":
+        from .course import init_course, next_steps
+
         course = read_course()
         lessons = [options.lesson] if options.lesson else [entry.name for entry in course.lessons]
         init_course(course, options.folder, options.language, lessons)

@@ -13,7 +13,7 @@ import nbformat
 from lessons._build.course import LessonEntry, read_course
 from lessons._build.lesson import read_lesson
 
-from .course import CourseError
+from .course_error import CourseError
 from .course_folder import CourseFolder, open_course
 from .export import write_table
 from .feedback import feedback_page, marks_of

@@ -12,15 +12,13 @@ from lessons._build.lesson import read_lesson
 from lessons._build.notebook import build_notebook
 from lessons._build.prose_gate import check_words
 
+from .course_error import CourseError
+
 WARNING = ("Grade with `python -m autograder grade`: it locks students' code up. `nbgrader autograde` runs it as you, with your files and "
            "the checks in reach: only for code that you trust.",
            "请用 `python -m autograder grade` 评阅：它把学生代码关在隔离环境里。`nbgrader autograde` 以你的身份运行学生代码，"
            "它能碰到你的文件和检查：只用于你信任的代码。")
 TEMPLATE = Path(__file__).parent / "config_template.py"
-
-
-class CourseError(Exception):
-    """A course that cannot be made, in both languages."""
 
 
 def init_course(course: Course, folder: Path, language: str, lessons: list[str]) -> None:

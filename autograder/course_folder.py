@@ -14,7 +14,7 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from advantagelab.message import Message, message
 
-from .course import CourseError
+from .course_error import CourseError
 from .intake.repairs import shown
 from .record import write_whole
 

@@ -14,7 +14,7 @@ from lessons._build.course import read_course
 from lessons._build.lesson import Lesson, read_lesson
 
 from .autograded import dumps, graded_notebook, ungradable_notebook
-from .course import CourseError
+from .course_error import CourseError
 from .intake import read_submission
 from .intake.release import release_of
 from .judge import Judge, Judgement, Question, questions_of

@@ -13,7 +13,7 @@ from sqlalchemy.exc import SAWarning
 from advantagelab.message import Message, message
 from lessons._build.lesson import Lesson
 
-from .course import CourseError
+from .course_error import CourseError
 from .course_folder import CourseFolder
 from .intake import read_file
 from .record import GRADED, Marks, QuestionRecord, Record, read_record

@@ -7,18 +7,17 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
-from multiprocessing import connection, forkserver
+from multiprocessing import connection
 from pathlib import Path
 
 from lessons._build.course import read_course
 
-from .course import CourseError
+from .course_error import CourseError
 
 # Makes an executor, as a context, and says how many submissions it grades at once.
 Executors = Callable[[], contextlib.AbstractContextManager[tuple[Executor, int]]]
 
 LESSON = "AUTOGRADER_LESSON"  # an environment variable: which one to load beforehand
-_forked = multiprocessing.get_context("forkserver")
 
 
 class Crashed(Exception):
@@ -84,8 +83,10 @@ class Crew:
 
 def warm_up(lesson: str = "") -> None:
     """Begin to load what every grading process here needs: it is loaded once, and they are forked from there (warm.py)."""
+    from multiprocessing import forkserver  # only where student code can be run
+
     os.environ[LESSON] = lesson
-    _forked.set_forkserver_preload([f"{__package__}.warm"])
+    forkserver.set_forkserver_preload([f"{__package__}.warm"])
     forkserver.ensure_running()
 
 
@@ -102,7 +103,7 @@ def warm_up_for(course: Path) -> None:
 def processes(number: int) -> Iterator[tuple[Executor, int]]:
     """On this machine. They share nothing with this process, and end with it."""
     warm_up()
-    pool = ProcessPoolExecutor(number, mp_context=_forked, initializer=_begin)
+    pool = ProcessPoolExecutor(number, mp_context=multiprocessing.get_context("forkserver"), initializer=_begin)
     try:
         yield pool, number
     except BaseException:

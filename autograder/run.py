@@ -17,7 +17,7 @@ from tqdm import tqdm
 from lessons._build.course import read_course
 from lessons._build.lesson import Lesson, read_lesson
 
-from .course import CourseError
+from .course_error import CourseError
 from .course_folder import CourseFolder
 from .gradebook import GradebookWriter, submitted_at
 from .intake import find_notebook, read_file

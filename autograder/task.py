@@ -9,7 +9,7 @@ import advantagelab
 from advantagelab.message import Message, message
 from lessons._build.course import ROOT, read_course
 
-from .course import CourseError
+from .course_error import CourseError
 from .record import Record
 
 MAX_SEED = 2**62  # what torch takes, with room for what each check adds

@@ -4,12 +4,11 @@ The killed one is the command itself, a process that grades, the one that they a
 kills a few, `make test-all` (ALL=1) fifty.
 """
 
+import contextlib
 import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from autograder.demo_class import Submission, solutions, submission
 from autograder.record import GRADED, Record, read_record
 from lessons._build.answers import wrong_answers
 from lessons._build.notebook import build_notebook
-from tests import needs
+from tests.grade_command import GradeCommand
 from tests.grading import RLOO, make_course, rloo
 
 pytestmark = pytest.mark.xdist_group("killed")
@@ -44,7 +43,8 @@ def handed_in() -> list[Submission]:
     made = []
     for number in range(STUDENTS):
         answer = mistakes[number % len(mistakes)].todos if number % 2 else {}
-        made.append(submission(rloo(), learner[("en", "zh")[number % 3 % 2]], f"s{number}", "", {**right, **answer}, wrong=answer, written=ANSWER))
+        language = ("en", "zh")[number % 3 % 2]
+        made.append(submission(rloo(), learner[language], f"s{number}", "", {**right, **answer}, wrong=answer, written=ANSWER))
     return made
 
 
@@ -92,60 +92,27 @@ def points_in_gradebook(course: CourseFolder) -> dict[str, dict[str, float | Non
                 for submission in submissions}
 
 
-class Run:
-    """`python -m autograder grade`, and its processes by what they do."""
-
-    def __init__(self, course: CourseFolder, log: Path):
-        self.log = log
-        with open(log, "wb") as output:
-            self.command = psutil.Popen([sys.executable, "-m", "autograder", "grade", str(course.root), "--workers", "2"], cwd=needs.ROOT,
-                                        stdout=output, stderr=output, start_new_session=True)
-
-    def processes(self) -> dict[str, list[psutil.Process]]:
-        found = {"command": [self.command], "everything": [self.command], "forkserver": [], "grading process": [], "zygote": []}
-        try:
-            children = self.command.children(recursive=True)
-        except psutil.NoSuchProcess:
-            children = []
-        found["everything"] += children
-        for process in children:
-            try:
-                words, parent = " ".join(process.cmdline()), process.ppid()
-            except psutil.NoSuchProcess:
-                continue
-            if "autograder.worker.zygote" in words and "bwrap" not in words:
-                found["zygote"] = [*found["zygote"], process][:1]  # the first: a child of it has the same words
-            elif "forkserver" in words:
-                found["forkserver" if parent == self.command.pid else "grading process"].append(process)
-        return found
-
-    def kill(self, target: str, chance: random.Random) -> list[psutil.Process]:
-        """All processes that there were. Waits until there is one to kill; none is killed if the command has ended by then."""
-        while self.command.poll() is None:
-            processes = self.processes()
-            if processes[target]:
-                killed = processes[target] if target == "everything" else [chance.choice(processes[target])]
-                for process in killed:
-                    try:
-                        process.send_signal(signal.SIGKILL)
-                    except psutil.NoSuchProcess:
-                        pass
-                return processes["everything"]
-            time.sleep(0.02)
-        return []
-
-    def said(self) -> str:
-        return self.log.read_text(errors="replace")
+def kill(run: GradeCommand, target: str, chance: random.Random) -> list[psutil.Process]:
+    """All processes that there were. Waits until there is one to kill; none is killed if the command has ended by then."""
+    while run.process.poll() is None:
+        processes = run.processes()
+        if processes[target]:
+            for process in processes[target] if target == "everything" else [chance.choice(processes[target])]:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.send_signal(signal.SIGKILL)
+            return processes["everything"]
+        time.sleep(0.02)
+    return []
 
 
-def wait_for_instant(run: Run, those: Class, chance: random.Random) -> None:
+def wait_for_instant(run: GradeCommand, those: Class, chance: random.Random) -> None:
     """Some time after the start, or after some of the class is graded."""
     if chance.random() < 0.3:
         time.sleep(chance.uniform(0, 4))
         return
     graded = len(those.record_files()) + chance.randrange(STUDENTS)
     end = time.monotonic() + PATIENCE
-    while run.command.poll() is None and len(those.record_files()) < min(graded, STUDENTS - 1) and time.monotonic() < end:
+    while run.process.poll() is None and len(those.record_files()) < min(graded, STUDENTS - 1) and time.monotonic() < end:
         time.sleep(0.005)
     time.sleep(chance.uniform(0, 0.3))
 
@@ -154,10 +121,10 @@ def test_killed_at_random_instants(handed_in, tmp_path):
     those, chance, log = Class(tmp_path / "course", handed_in), random.Random(SEED), tmp_path / "log"
     for number in range(KILLS):
         target = TARGETS[number] if number < len(TARGETS) else chance.choice(TARGETS)
-        before, run = those.record_files(), Run(those.course, log)
+        before, run = those.record_files(), GradeCommand(those.course.root, log)
         wait_for_instant(run, those, chance)
-        processes = run.kill(target, chance)
-        status = run.command.wait(PATIENCE)
+        processes = kill(run, target, chance)
+        status = run.process.wait(PATIENCE)
         assert status in (0, -signal.SIGKILL), f"{number} {target}: {run.said()}"
         _, alive = psutil.wait_procs(processes, timeout=PATIENCE)
         assert not alive, f"{number} {target}: left over: {alive}"
@@ -166,6 +133,6 @@ def test_killed_at_random_instants(handed_in, tmp_path):
             assert graded == STUDENTS, f"{number} {target}: {run.said()}"
         if graded == STUDENTS:
             those.forget()
-    before, run = those.record_files(), Run(those.course, log)
-    assert run.command.wait(PATIENCE) == 0, run.said()
+    before, run = those.record_files(), GradeCommand(those.course.root, log)
+    assert run.process.wait(PATIENCE) == 0, run.said()
     assert those.check(before) == STUDENTS

@@ -67,6 +67,8 @@ def _line_of(text: str, key: str | None, lang: str | None) -> int | None:
     if not isinstance(key, str):
         return None
     for number, line in enumerate(text.splitlines(), 1):
+        if key not in line:
+            continue
         if re.match(rf'^\s*\+\+\+.*"key": *"{re.escape(key)}"', line) and (lang is None or f'"{lang}"' in line):
             return number
         if re.match(rf"^:?key: *[\"']?{re.escape(key)}[\"']? *$", line):

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
 from multiprocessing import connection
@@ -17,6 +18,7 @@ from .course_error import CourseError
 # Makes an executor, as a context, and says how many submissions it grades at once.
 Executors = Callable[[], contextlib.AbstractContextManager[tuple[Executor, int]]]
 
+STARTS = 3  # of an executor, before it is given up
 LESSON = "AUTOGRADER_LESSON"  # an environment variable: which one to load beforehand
 
 
@@ -70,15 +72,21 @@ class Crew:
             self._executor, self._places = self._open.enter_context(self._executors())
 
     def _discard(self) -> None:
-        """What takes down one process after another is not the submissions: then nothing can be graded here."""
-        self._open.close()
-        self._executor = None
-        self._ensure()
-        try:
-            self._executor.submit(os.getpid).result()
-        except Exception as error:
-            raise CourseError(f"grading processes end as soon as they are started: {type(error).__name__}: is there too little memory? | "
-                              f"评阅进程一启动就结束（{type(error).__name__}）：内存是否不足？") from error
+        """Make a new executor that works. If one after the other does not, it is not the submissions that take processes down."""
+        for attempt in range(STARTS):
+            time.sleep(attempt)
+            self._open.close()
+            self._executor = None
+            try:
+                self._ensure()
+                self._executor.submit(os.getpid).result()
+                return
+            except CourseError:
+                raise
+            except Exception as error:
+                name, cause = type(error).__name__, error
+        raise CourseError(f"grading processes end as soon as they are started: {name}: is there too little memory? | "
+                          f"评阅进程一启动就结束（{name}）：内存是否不足？") from cause
 
 
 def warm_up(lesson: str = "") -> None:
@@ -87,7 +95,9 @@ def warm_up(lesson: str = "") -> None:
 
     os.environ[LESSON] = lesson
     forkserver.set_forkserver_preload([f"{__package__}.warm"])
+    at_ctrl_c = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as it stays over there: Ctrl+C is for this process alone
     forkserver.ensure_running()
+    signal.signal(signal.SIGINT, at_ctrl_c)
 
 
 def warm_up_for(course: Path) -> None:

@@ -4,12 +4,16 @@ The zygote starts first, so that torch is imported there and here at the same ti
 """
 
 import contextlib
+import ctypes
 import os
+import signal
 import warnings
 
 from .processes import LESSON
 from .sandbox import ISOLATIONS, SandboxError, Zygote
+from .worker.jail import PR_SET_PDEATHSIG
 
+ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # it ends with the process that hands out the work, at once
 warnings.filterwarnings("ignore", "forkserver: waitpid")  # the zygote's end is nothing that multiprocessing knows of
 begun = None
 with contextlib.suppress(SandboxError, OSError):

@@ -177,7 +177,7 @@ def soft_consensus_rewards(
         # own = ???         # list: the members' answers, None included | 组内各条回答的答案，含 None
         # counts = ???      # list: how often each of them was given; 0 for None | 各自出现的次数；None 为 0
         # divisor = ???     # number: what normalizer says; all counts may be 0 | 由 normalizer 决定；次数可能全为 0
-        # rewards[i] = ???  # for each member i with a valid answer: its share, and what format_reward adds | 有有效答案时：所占份额与格式奖励
+        # rewards[i] = ???  # for each member i with a valid answer: its share, plus the format reward | 有有效答案时：所占份额加格式奖励
         ### BEGIN SOLUTION TODO 3: Soft consensus reward | 软共识奖励
         own = [answers[i] for i in members]
         counts = [0 if answer is None else own.count(answer) for answer in own]
@@ -221,7 +221,7 @@ def contrast_augmented_rewards(
         # pool = ???        # list: these and this group's comparison answers, repetitions kept | 再加上本组比较的答案，重复的也保留
         # counts = ???      # list: how often each member's answer stands in the pool; 0 for None | 各条回答的答案在池中的次数；None 为 0
         # divisor = ???     # number: what normalizer says; all counts may be 0 | 由 normalizer 决定；次数可能全为 0
-        # rewards[i] = ???  # for each member i with a valid answer: its share, and what format_reward adds | 有有效答案时：所占份额与格式奖励
+        # rewards[i] = ???  # for each member i with a valid answer: its share, plus the format reward | 有有效答案时：所占份额加格式奖励
         ### BEGIN SOLUTION TODO 4: Contrast-augmented reward | 对比增强奖励
         own = [answers[i] for i in members]
         pool = own + [answer for i, _, answer in comparisons if i in members]

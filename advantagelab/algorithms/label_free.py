@@ -119,7 +119,7 @@ def self_certainty_rewards(token_logits: torch.Tensor, completion_mask: torch.Te
 
 
 def majority_vote_rewards(answers: list[str | None], group_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """1 for the answer that most completions of the group gave, 0 otherwise. | 与组内多数答案一致为 1，否则为 0。
+    """1 for the group's most frequent answer, 0 for any other. | 给出组内最多的答案为 1，其他为 0。
 
     answers: N strings or None, None = no valid answer: never elected, never rewarded | None 表示没有有效答案：不当选，也不得奖励
     group_ids: [N] int64, in any order, groups of any size | 顺序与组大小任意
@@ -132,7 +132,7 @@ def majority_vote_rewards(answers: list[str | None], group_ids: torch.Tensor) ->
     require_answers(answers, group_ids)
     rewards, tied = torch.zeros(len(answers)), torch.zeros(len(answers), dtype=torch.bool)
     for group in group_ids.unique().tolist():
-        members = [i for i, other in enumerate(group_ids.tolist()) if other == group]  # indices, in rollout order | 组内编号，按采样顺序
+        members = [i for i, other in enumerate(group_ids.tolist()) if other == group]  # their indices, in order | 组内编号，按顺序
         # votes = ???       # list: the members' valid answers, repetitions kept, possibly none | 组内的有效答案，重复的也保留，可能没有
         # winner = ???      # str: the most frequent of them, on a tie the first | 其中出现最多者，平票取先出现的
         # leaders = ???     # the different answers that are as frequent as the winner | 与当选者次数相同的各个不同答案
@@ -170,10 +170,10 @@ def soft_consensus_rewards(
     """
     require_answers(answers, group_ids)
     if normalizer not in ("max", "group"):
-        raise ValueError('normalizer must be "max" or "group" | normalizer 只能取 "max" 或 "group"')
+        raise ValueError('normalizer must be "max" or "group" | normalizer 只能取 "max" 或 "group"（即组大小）')
     rewards = torch.zeros(len(answers))
     for group in group_ids.unique().tolist():
-        members = [i for i, other in enumerate(group_ids.tolist()) if other == group]  # indices, in rollout order | 组内编号，按采样顺序
+        members = [i for i, other in enumerate(group_ids.tolist()) if other == group]  # their indices, in order | 组内编号，按顺序
         # own = ???         # list: the members' answers, None included | 组内各条回答的答案，含 None
         # counts = ???      # list: how often each of them was given; 0 for None | 各自出现的次数；None 为 0
         # divisor = ???     # number: what normalizer says; all counts may be 0 | 由 normalizer 决定；次数可能全为 0
@@ -213,10 +213,10 @@ def contrast_augmented_rewards(
     require_answers(answers, group_ids)
     require_comparisons(comparisons, group_ids)
     if normalizer not in ("max", "group"):
-        raise ValueError('normalizer must be "max" or "group" | normalizer 只能取 "max" 或 "group"')
+        raise ValueError('normalizer must be "max" or "group" | normalizer 只能取 "max" 或 "group"（即组大小）')
     rewards = torch.zeros(len(answers))
     for group in group_ids.unique().tolist():
-        members = [i for i, other in enumerate(group_ids.tolist()) if other == group]  # indices, in rollout order | 组内编号，按采样顺序
+        members = [i for i, other in enumerate(group_ids.tolist()) if other == group]  # their indices, in order | 组内编号，按顺序
         # own = ???         # list: the members' answers, None included | 组内各条回答的答案，含 None
         # pool = ???        # list: these and this group's comparison answers, repetitions kept | 再加上本组比较的答案，重复的也保留
         # counts = ???      # list: how often each member's answer stands in the pool; 0 for None | 各条回答的答案在池中的次数；None 为 0

@@ -191,7 +191,7 @@ def draw_mask(figure: Figure, tokens: list[str], masked: str, beta: float) -> No
     steps = [one_step(tokens, masked, beta, kind) for kind in (Table, Shared)]
     for place, norm in enumerate(steps[0].norms):
         axes.add_patch(Rectangle((_middle(place) - 0.17, BARS), 0.34, TALLEST * norm, **BAR))
-        axes.text(_middle(place), BARS + TALLEST * norm + 0.05, number(norm, 4), ha="center", va="bottom", fontsize=9)
+        axes.text(_middle(place), BARS + TALLEST * norm + 0.05, shown(norm), ha="center", va="bottom", fontsize=9)
     axes.plot([LEFT, LEFT + CELL * len(tokens)], [BARS, BARS], color=GRAY, linewidth=0.8)
     if not answer.any():
         axes.text(LEFT, SCORES, plot_text("no valid answer", "没有有效答案"), va="center", color=GRAY)
@@ -209,12 +209,79 @@ def _draw_cell(axes: Axes, place: int, bottom: float, style: dict[str, Any]) -> 
     axes.add_patch(Rectangle((LEFT + place * CELL + 0.02, bottom), CELL - 0.04, HEIGHT, **style))
 
 
+def shown(norm: float) -> str:
+    return number(norm, 4) if norm else "0"
+
+
 def moved(step: Step) -> str:
     return f"{number(step.before, 4)} → {number(step.after, 4)}"
 
 
+def listed(tokens: list[str], mask: np.ndarray) -> str:
+    chosen = [label_of(token) for token, held in zip(tokens, mask, strict=True) if held]
+    return " ".join(chosen) if chosen else text("none", "无")
+
+
 def describe_mask(tokens: list[str], masked: str, beta: float) -> Words:
-    return Words(text("…", "…"), text("…", "…"))
+    answer = answer_tokens(tokens)
+    of_table, of_shared = (one_step(tokens, masked, beta, kind) for kind in (Table, Shared))
+    policy, kl = (listed(tokens, ~mask) for mask in loss_masks(answer, masked))
+    norms = " ".join(shown(norm) for norm in of_table.norms)
+    scores = text(
+        f"Log-probability of the answer after one step: table of logits {moved(of_table)}, shared parameters {moved(of_shared)}.",
+        f"一步之后答案的对数概率：logits 表 {moved(of_table)}，共享参数 {moved(of_shared)}。",
+    )
+    alt = text(
+        f"Tokens: {' '.join(map(label_of, tokens))}. Answer tokens: {listed(tokens, answer)}. "
+        f"Left out of the policy term: {policy}; of the KL term: {kl}. With beta {beta:g}, "
+        f"norm of the gradient on the logits of each token: {norms}.",
+        f"Token：{' '.join(map(label_of, tokens))}。答案 Token：{listed(tokens, answer)}。"
+        f"策略项不计入：{policy}；KL 项不计入：{kl}。beta 为 {beta:g} 时，各 Token 的 logits 上梯度的范数：{norms}。",
+    )
+    if not answer.any():
+        return Words(alt, _without_answer("".join(tokens)))
+    return Words(f"{alt}{text(' ', '')}{scores}", _with_answer(masked, beta, answer, of_table, of_shared))
+
+
+def _without_answer(completion: str) -> str:
+    why = text("No box", "没有方框")
+    if BOX in completion:
+        last = completion[completion.rfind(BOX) + len(BOX) :]
+        why = text("The last box is empty", "最后一个方框是空的") if last == "}" else text("The box never closes", "方框没有闭合")
+    return text(
+        f"{why}: no valid answer, so nothing is masked, and a vote neither counts nor rewards this completion.",
+        f"{why}：没有有效答案，什么也不掩；投票既不计入这条回答，也不给它奖励。",
+    )
+
+
+def _with_answer(masked: str, beta: float, answer: np.ndarray, of_table: Step, of_shared: Step) -> str:
+    first = shown(of_table.norms[answer.argmax()])
+    if masked == "nothing":
+        return text(
+            f"The answer is trained like any other token: gradient {first}, and its log-probability goes {moved(of_table)} in the table.",
+            f"答案和别的 Token 一样受训练：梯度 {first}，表中它的对数概率 {moved(of_table)}。",
+        )
+    if masked == "policy" and beta > 0:
+        return text(
+            f"The advantage no longer reaches the answer, but the KL term still does: gradient {first}.",
+            f"优势推不到答案了，KL 项却还在推它：梯度 {first}。",
+        )
+    if masked == "off_by_one":
+        return text(
+            f"The logits at the answer predict the token after it. Those that predict the answer keep a gradient of {first}.",
+            f"答案所在位置的 logits 预测的是下一个 Token；真正预测答案的 logits 还有 {first} 的梯度。",
+        )
+    if of_table.after != of_table.before:
+        return text(
+            f"No gradient on the answer's logits, and yet its log-probability goes {moved(of_table)} even in the table: "
+            "the earlier box is still trained, and it uses the same row.",
+            f"答案的 logits 上没有梯度，可是连表中它的对数概率也变了，{moved(of_table)}：前一个方框仍受训练，用的是同一行。",
+        )
+    return text(
+        f"No gradient on the answer's logits: the table keeps its log-probability. Shared parameters move it all the same, "
+        f"{moved(of_shared)}, for the other tokens train them.",
+        f"答案的 logits 上没有梯度：表中它的对数概率不变。参数共享时还是会变，{moved(of_shared)}，因为其他 Token 也在训练这些参数。",
+    )
 
 
 def _draw(figure: Figure, values: dict[str, Any]) -> Words:

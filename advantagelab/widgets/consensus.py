@@ -16,8 +16,9 @@ from .style import BLUE, GRAY, ORANGE, VERMILLION, number
 SIZE = (7.4, 4.6)
 GROUP_SIZE = 8
 ANSWERS = ("A", "B", "C", "D")
+VOTES = tuple(f"votes_{answer}" for answer in ANSWERS)  # the sliders
 NONE = len(ANSWERS)  # the last kind of completion: no valid answer
-START = {"votes_A": 4, "votes_B": 3, "votes_C": 1, "votes_D": 0, "preferred": "B", "preference": 0.5}
+START = {"votes_A": 4, "votes_B": 3, "votes_C": 1, "votes_D": 0, "preferred": "B", "preference": 0.9}
 
 METHODS = ("majority", "soft", "contrast")
 
@@ -78,7 +79,7 @@ BARS = {
     "soft": {"facecolor": BLUE, "edgecolor": "white"},
     "contrast": {"facecolor": "white", "edgecolor": ORANGE, "hatch": "...", "linewidth": 1.5},
 }
-OFFSETS = {"majority": -0.29, "soft": 0.0, "contrast": 0.29}
+OFFSETS = {"majority": -0.32, "soft": 0.0, "contrast": 0.32}
 COUNT_ROWS = (-0.2, -0.36)  # below the advantages, in parts of their axes
 
 
@@ -97,13 +98,13 @@ def frame_consensus(figure: Figure) -> None:
     advantages.axhline(0, color=GRAY, linewidth=0.8)
     kinds = [*ANSWERS, plot_text("no valid answer", "没有有效答案")]
     for axes in (rewards, advantages):
-        axes.set_xlim(-0.9, NONE + 0.5)
+        axes.set_xlim(-0.6, NONE + 0.5)
         axes.set_xticks([])
         axes.spines["bottom"].set_visible(axes is rewards)
     for place, kind in enumerate(kinds):
         advantages.text(place, -0.05, kind, transform=advantages.get_xaxis_transform(), ha="center", va="top")
     for height, label in zip(COUNT_ROWS, (plot_text("votes", "票数"), plot_text("pool", "答案池")), strict=True):
-        advantages.text(-0.85, height, label, transform=advantages.get_xaxis_transform(), va="center", color=GRAY)
+        advantages.text(-0.3, height, label, transform=advantages.get_xaxis_transform(), ha="right", va="center", color=GRAY)
     labels = [named(method, plot_text) for method in METHODS]
     figure.legend([Patch(**BARS[method]) for method in METHODS], labels, loc="lower center", ncol=3, bbox_to_anchor=(0.53, -0.01))
 
@@ -115,7 +116,7 @@ def draw_consensus(figure: Figure, now: Consensus) -> None:
         for method in METHODS:
             for place in np.flatnonzero(now.votes):
                 value, x = of_methods[method][place], place + OFFSETS[method]
-                axes.bar(x, value, 0.25, **BARS[method])
+                axes.bar(x, value, 0.28, **BARS[method])
                 above = value >= 0
                 axes.text(x, value + gap if above else value - gap, number(value, sign=sign), ha="center",
                           va="bottom" if above else "top", fontsize=9)
@@ -125,11 +126,97 @@ def draw_consensus(figure: Figure, now: Consensus) -> None:
 
 
 def describe_consensus(now: Consensus, preferred: int, preference: float) -> Words:
-    return Words(text("…", "…"), text("…", "…"))
+    kinds = [*ANSWERS, text("no valid answer", "没有有效答案")]
+    given = np.flatnonzero(now.votes)
+
+    def each(values: np.ndarray, sign: bool) -> str:
+        return text(", ", "，").join(f"{kinds[place]} {number(values[place], sign=sign)}" for place in given)
+
+    def counts(values: np.ndarray) -> str:
+        return text(", ", "，").join(f"{kind} {count}" for kind, count in zip(kinds, values, strict=True))
+
+    methods = text("; ", "；").join(
+        text(
+            f"{named(method)}: rewards {each(now.rewards[method], False)}, advantages {each(now.advantages[method], True)}",
+            f"{named(method)}：奖励 {each(now.rewards[method], False)}，优势 {each(now.advantages[method], True)}",
+        )
+        for method in METHODS
+    )
+    alt = text(
+        f"Votes of {GROUP_SIZE} completions: {counts(now.votes)}. Comparisons prefer {ANSWERS[preferred]} in {preference:.0%} of cases. "
+        f"Pool of {now.pool.sum()}: {counts(now.pool)}. {methods}.",
+        f"{GROUP_SIZE} 条回答的票数：{counts(now.votes)}。比较有 {preference:.0%} 偏好 {ANSWERS[preferred]}。"
+        f"答案池共 {now.pool.sum()} 个：{counts(now.pool)}。{methods}。",
+    )
+    if not now.votes[:NONE].any():
+        return Words(alt, text(
+            "No valid answer at all: every reward is 0, and so is every advantage.",
+            "没有一个有效答案：奖励全是 0，优势也全是 0。",
+        ))
+    if len(given) == 1:
+        return Words(alt, text(
+            "All agree: whether they are right or wrong, every advantage is 0.",
+            "全都一致：不管是对是错，优势全是 0。",
+        ))
+    return Words(alt, _vote_words(now) + text(" ", "") + _comparison_words(now))
+
+
+def _leaders(counts: np.ndarray) -> list[int]:
+    return np.flatnonzero(counts[:NONE] == counts[:NONE].max()).tolist()
+
+
+def _joined(places: list[int]) -> str:
+    return text(" and ", " 和 ").join(ANSWERS[place] for place in places)
+
+
+def _vote_words(now: Consensus) -> str:
+    leaders = _leaders(now.votes)
+    if now.tied:
+        return text(
+            f"{_joined(leaders)} are tied: the majority vote rewards {ANSWERS[leaders[0]]} only because it came first, "
+            "soft consensus rewards them alike.",
+            f"{_joined(leaders)} 平票：多数投票只奖励 {ANSWERS[leaders[0]]}，仅仅因为它先出现；软共识一视同仁。",
+        )
+    if np.count_nonzero(now.votes) == 2:
+        return text(
+            "Two kinds of completions: soft consensus gives the advantages of the majority vote.",
+            "只有两种回答：软共识的优势与多数投票相同。",
+        )
+    return text(
+        f"The majority vote rewards {ANSWERS[leaders[0]]} alone, soft consensus the others too, by their share.",
+        f"多数投票只奖励 {ANSWERS[leaders[0]]}；软共识按票数多少，别的答案也给。",
+    )
+
+
+def _comparison_words(now: Consensus) -> str:
+    given = np.flatnonzero(now.votes[:NONE])
+    of_votes, of_pool = _leaders(now.votes), _leaders(np.where(now.votes > 0, now.pool, 0))
+    numbers = text(", ", "，").join(f"{ANSWERS[place]} {now.pool[place]}" for place in given)
+    if np.allclose(now.rewards["contrast"][given], now.rewards["soft"][given]):
+        return text("The comparisons change nothing.", "比较没有改变什么。")
+    if of_pool == of_votes:
+        return text(
+            f"The comparisons change the shares ({numbers} in the pool), not who leads.",
+            f"比较改变了份额（答案池中 {numbers}），没有改变谁领先。",
+        )
+    if len(of_pool) == 1 and len(of_votes) == 1:
+        return text(
+            f"The comparisons overturn the majority: {ANSWERS[of_pool[0]]} leads in the pool ({numbers}).",
+            f"比较推翻了多数：答案池中 {ANSWERS[of_pool[0]]} 领先（{numbers}）。",
+        )
+    if len(of_pool) == 1:
+        return text(
+            f"The comparisons break the tie: {ANSWERS[of_pool[0]]} leads in the pool ({numbers}).",
+            f"比较打破了平局：答案池中 {ANSWERS[of_pool[0]]} 领先（{numbers}）。",
+        )
+    return text(
+        f"With the comparisons {_joined(of_pool)} share the lead in the pool ({numbers}).",
+        f"加上比较，答案池中 {_joined(of_pool)} 并列领先（{numbers}）。",
+    )
 
 
 def votes_of(values: dict[str, Any]) -> np.ndarray:
-    given = [values[f"votes_{answer}"] for answer in ANSWERS]
+    given = [values[name] for name in VOTES]
     return np.array([*given, GROUP_SIZE - sum(given)])
 
 
@@ -157,8 +244,8 @@ def consensus() -> Picture:
     if is_static():
         return Picture(SIZE, frame_consensus, _draw, START)
     votes = {
-        f"votes_{answer}": whole_slider(text(f"Completions that say {answer}", f"答 {answer} 的条数"), START[f"votes_{answer}"], 0, GROUP_SIZE)
-        for answer in ANSWERS
+        name: whole_slider(text(f"Completions that say {name[-1]}", f"答 {name[-1]} 的条数"), START[name], 0, GROUP_SIZE)
+        for name in VOTES
     }
     keep_to_group(list(votes.values()))  # before the panel listens, so that it never sees more than the group holds
     controls = votes | {

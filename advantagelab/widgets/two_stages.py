@@ -91,7 +91,7 @@ def train(good: float, right_if_good: float, right_if_bad: float) -> Course:
 
 # --- the drawing: two charts, and below them a row of numbers for each rule ---
 
-COLUMNS = (0.315, 0.5, 0.66, 0.82)  # of p(A), p(g), p(A|g), p(A|b), in parts of the width
+COLUMNS = (0.385, 0.54, 0.695, 0.85)  # of p(A), p(g), p(A|g), p(A|b), in parts of the width
 FIRST_ROW, ROW = 0.135, 0.055
 
 
@@ -104,7 +104,7 @@ def named(rule: str, words=text) -> str:
 
 
 def frame_stages(figure: Figure) -> None:
-    right, good = figure.add_axes((0.065, 0.385, 0.42, 0.54)), figure.add_axes((0.565, 0.385, 0.42, 0.54))
+    right, good = figure.add_axes((0.065, 0.385, 0.42, 0.54)), figure.add_axes((0.555, 0.385, 0.42, 0.54))
     right.set(title=plot_text("$p(A)$: the true answer", "$p(A)$：真实答案"))
     good.set(title=plot_text("$p(g)$: good reasoning", "$p(g)$：好的推理"))
     for axes in (right, good):
@@ -113,10 +113,12 @@ def frame_stages(figure: Figure) -> None:
     heads = ("$p(A)$", "$p(g)$", "$p(A|g)$", "$p(A|b)$")
     for column, head in zip(COLUMNS, heads, strict=True):
         figure.text(column, FIRST_ROW + ROW, head, va="center")
-    for row, rule in enumerate(RULES):
+    rows = [(CAP, plot_text("$p(A|g)$, $p(A|b)$ at step 0", "第 0 步的 $p(A|g)$、$p(A|b)$"))]
+    rows += [(LINES[rule], named(rule, plot_text)) for rule in RULES]
+    for row, (line, label) in enumerate(rows, -1):
         height = FIRST_ROW - row * ROW
-        figure.add_artist(Line2D([0.065, 0.115], [height, height], **LINES[rule]))
-        figure.text(0.13, height, named(rule, plot_text), va="center")
+        figure.add_artist(Line2D([0.02, 0.07], [height, height], **line))
+        figure.text(0.085, height, label, va="center")
 
 
 def draw_stages(figure: Figure, course: Course) -> None:
@@ -171,7 +173,8 @@ def describe_stages(course: Course) -> Words:
     return Words(alt, text(
         f"The consensus is wrong. The majority vote ends at {voted}. The mask does not repair that: OM-GRPO drifts to the reasoning "
         f"that supports the wrong answer and ends at {masked}, held between {bad} and {good}.",
-        f"共识是错的。多数投票的终点是 {voted}。掩码修不好它：OM-GRPO 也偏向支持错误答案的推理，终点是 {masked}，出不了 {bad} 与 {good} 之间。",
+        f"共识是错的。多数投票的终点是 {voted}。掩码修不好它：OM-GRPO 也偏向支持错误答案的推理，终点是 {masked}，"
+        f"出不了 {bad} 与 {good} 之间。",
     ))
 
 

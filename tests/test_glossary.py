@@ -121,6 +121,12 @@ SENTENCES = {
     "dynamic sampling": ("DAPO's dynamic sampling drops the group.", "DAPO 的动态采样会丢掉这一组。"),
     "overlong penalty": ("The overlong penalty is −0.5.", "超长惩罚是 −0.5。"),
     "geometric mean": ("It is the geometric mean of the ratios.", "它是这些比率的几何平均。"),
+    "label-free": ("A label-free reward needs no verifier.", "无标签奖励不需要验证器。"),
+    "ground truth": ("The ground truth is 42.", "真实答案是 42。"),
+    "answer span": ("The answer span is empty.", "答案片段是空的。"),
+    "format reward": ("The format reward is 1.", "格式奖励是 1。"),
+    "multiset": ("A multiset keeps repetitions.", "多重集保留重复的元素。"),
+    "hyper-parameter": ("The hyper-parameters are the same.", "超参数相同。"),
 }
 
 INNOCENT = {

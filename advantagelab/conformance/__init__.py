@@ -4,7 +4,8 @@ Optional everywhere: without TRL a comparison ends in "skipped", and nothing her
 """
 
 from .grpo_trainer import grpo
+from .om_grpo_trainer import om_grpo
 from .report import Report
 from .rloo_trainer import rloo
 
-__all__ = ["Report", "grpo", "rloo"]
+__all__ = ["Report", "grpo", "om_grpo", "rloo"]

@@ -29,7 +29,7 @@ COMPLETIONS = {
     "cut_off": [" so", " it", " is", " \\boxed{", "7"],
     "glued": ["3+4", " is", " \\boxed", "{4", "2}"],
     "chinese": ["答案", "是", "\\boxed{", "7", "}", "。"],
-    "early": [" \\boxed{", "7", "}", ":", " 3+4", "=", "7", "."],
+    "inside": [" so", " \\boxed{", "7", "}", ",", " 3+4=", "7", "."],
 }
 MASKED = ("nothing", "policy", "both", "off_by_one")
 
@@ -303,7 +303,7 @@ def answer_mask() -> Picture:
         "cut_off": text("cut off by the length limit", "被长度上限截断"),
         "glued": text("braces glued to the digits", "括号与数字粘在一起"),
         "chinese": text("Chinese around the box", "方框前后是中文"),
-        "early": text("the box comes before reasoning", "方框之后还有推理"),
+        "inside": text("a box inside the reasoning", "推理中间的方框"),
     }
     masks = {
         "nothing": text("nothing", "什么都不掩"),

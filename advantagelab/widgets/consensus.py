@@ -80,7 +80,7 @@ BARS = {
     "contrast": {"facecolor": "white", "edgecolor": ORANGE, "hatch": "...", "linewidth": 1.5},
 }
 OFFSETS = {"majority": -0.32, "soft": 0.0, "contrast": 0.32}
-COUNT_ROWS = (-0.2, -0.36)  # below the advantages, in parts of their axes
+COUNT_ROWS = (-0.24, -0.38)  # below the advantages, in parts of their axes
 
 
 def named(method: str, words=text) -> str:
@@ -116,8 +116,9 @@ def draw_consensus(figure: Figure, now: Consensus) -> None:
         for method in METHODS:
             for place in np.flatnonzero(now.votes):
                 value, x = of_methods[method][place], place + OFFSETS[method]
-                axes.bar(x, value, 0.28, **BARS[method])
                 above = value >= 0
+                if value:
+                    axes.bar(x, value, 0.28, **BARS[method])
                 axes.text(x, value + gap if above else value - gap, number(value, sign=sign), ha="center",
                           va="bottom" if above else "top", fontsize=9)
     for height, counts in zip(COUNT_ROWS, (now.votes, now.pool), strict=True):
@@ -166,7 +167,7 @@ def _leaders(counts: np.ndarray) -> list[int]:
 
 
 def _joined(places: list[int]) -> str:
-    return text(" and ", " 和 ").join(ANSWERS[place] for place in places)
+    return text(", ", "、").join(ANSWERS[place] for place in places)
 
 
 def _vote_words(now: Consensus) -> str:

@@ -21,7 +21,7 @@ RULES = ("ground_truth", "majority_vote", "om_grpo")
 TRAINS_ANSWERS = np.array([True, True, False])
 LINES = {
     "ground_truth": {"color": GREEN, "linestyle": "-", "linewidth": 4, "alpha": 0.45},  # below the others, which may cover it
-    "majority_vote": {"color": VERMILLION, "linestyle": "--", "linewidth": 2},
+    "majority_vote": {"color": VERMILLION, "linestyle": "--", "linewidth": 2, "zorder": 3},  # seen on top of OM-GRPO's
     "om_grpo": {"color": BLUE, "linestyle": "-", "linewidth": 2},
 }
 CAP = {"color": GRAY, "linestyle": ":", "linewidth": 1.2}
@@ -152,13 +152,13 @@ def describe_stages(course: Course) -> Words:
     )
     start = round(course.right[0, 0], 12)
     voted, masked = number(course.right[1, -1], 4), number(course.right[2, -1], 4)
-    good, bad = number(course.right_if_good[2, 0]), number(course.right_if_bad[2, 0])
+    low, high = (number(cap) for cap in sorted((course.right_if_good[2, 0], course.right_if_bad[2, 0])))
     if start == 0.5:
         return Words(alt, text(
             "Both answers are equally common: the votes cancel in expectation, and only the ground truth moves anything.",
             "两个答案一样常见：投票的作用在期望上抵消，只有真实答案能推动训练。",
         ))
-    if good == bad:
+    if low == high:
         return Words(alt, text(
             f"Good and bad reasoning are right equally often. With the answer masked nothing can move p(A): it stays {masked}, "
             f"while the majority vote takes it to {voted}.",
@@ -167,14 +167,14 @@ def describe_stages(course: Course) -> Words:
     if start > 0.5:
         return Words(alt, text(
             f"The consensus is right. The majority vote sharpens the answers themselves and ends at {voted}; "
-            f"OM-GRPO only changes the reasoning and ends at {masked}, held between {bad} and {good}.",
-            f"共识是对的。多数投票连答案一起锐化，终点是 {voted}；OM-GRPO 只改变推理，终点是 {masked}，出不了 {bad} 与 {good} 之间。",
+            f"OM-GRPO only changes the reasoning and ends at {masked}, held between {low} and {high}.",
+            f"共识是对的。多数投票连答案一起锐化，终点是 {voted}；OM-GRPO 只改变推理，终点是 {masked}，出不了 {low} 与 {high} 之间。",
         ))
     return Words(alt, text(
         f"The consensus is wrong. The majority vote ends at {voted}. The mask does not repair that: OM-GRPO drifts to the reasoning "
-        f"that supports the wrong answer and ends at {masked}, held between {bad} and {good}.",
+        f"that supports the wrong answer and ends at {masked}, held between {low} and {high}.",
         f"共识是错的。多数投票的终点是 {voted}。掩码修不好它：OM-GRPO 也偏向支持错误答案的推理，终点是 {masked}，"
-        f"出不了 {bad} 与 {good} 之间。",
+        f"出不了 {low} 与 {high} 之间。",
     ))
 
 

@@ -42,10 +42,10 @@ REFERENCE_LOGPS = torch.where(MASK, TOKEN_LOGPS - REFERENCE_LOG_RATIOS, -5.0)
 def compare_loss(functions: LearnerFunctions, trainer_class: type, checks: dict[str, str]) -> None:
     for suffix, beta in (("", 0.0), ("_kl", BETA)):
         for loss_type in REDUCTIONS:
-            loss, gradient = _of_trl(trainer_class, loss_type, beta)
+            loss, gradient = of_trl(trainer_class, loss_type, beta)
             theirs = {f"loss_{loss_type}{suffix}": loss, f"gradient_{loss_type}{suffix}": gradient}
             compare(checks, theirs, TOLERANCE, _of_learner, functions, REDUCTIONS[loss_type], beta)
-    _, gradient = _of_trl(trainer_class, "luspo", BETA)
+    _, gradient = of_trl(trainer_class, "luspo", BETA)
     # Exactly 0, on both sides: no rounding excuses a push on an answer.
     if gradient[ANSWER_MASK].any():
         raise RuntimeError("tool_mask leaves a gradient on masked tokens")
@@ -56,7 +56,7 @@ def compare_loss(functions: LearnerFunctions, trainer_class: type, checks: dict[
             lambda: _of_learner(functions, "sequence_sum", BETA, undetached=True)[1:])
 
 
-def _of_trl(trainer_class: type, loss_type: str, beta: float) -> tuple[torch.Tensor, torch.Tensor]:
+def of_trl(trainer_class: type, loss_type: str, beta: float) -> tuple[torch.Tensor, torch.Tensor]:
     """Loss and its gradient on TOKEN_LOGPS."""
     batch = {"old_per_token_logps": OLD_LOGPS, "ref_per_token_logps": REFERENCE_LOGPS, "advantages": ADVANTAGES,
              "tool_mask": (~ANSWER_MASK).long(), "num_items_in_batch": LOSS_MASK.sum()}

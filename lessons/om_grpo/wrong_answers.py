@@ -1,6 +1,21 @@
-r"""Mistakes that the checks must reject: name, the misconception, the check that catches it, the code that replaces the TODO."""
+r"""Mistakes that the checks of lesson OM-GRPO must reject: name, the misconception, the check whose message speaks of it, the code.
 
-from lessons._build.answers import wrong
+The code replaces the TODO region; `function=` replaces the whole function where a mistake lies outside the region. Where a mistake is
+one expression, it is told as the difference from a right answer: `but(RIGHT, "what stands there", "what stands there instead")`.
+"""
+
+from lessons._build.answers import equivalent, wrong
+
+
+def but(code: str, *changes: str) -> str:
+    """The code with changes[1] in place of changes[0], changes[3] in place of changes[2], …"""
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        assert code.count(old) == 1, f"{old!r} stands {code.count(old)} times in\n{code}"
+        code = code.replace(old, new)
+    return code
+
+
+# TODO 1: answer_span_mask
 
 BOXES = r'''
 first = last = 0
@@ -57,20 +72,20 @@ for inside in [i for i in range(7, len(text) + 1) if text[i - 7:i] == "\\boxed{"
             break
 ''')
 
-wrong_box("unclosed_runs_on", "a box that never closes runs to the end | 未闭合的方框延伸到末尾", "no_answer", r'''
+wrong_box("unclosed_runs_on", "a box that never closes runs to the end | 未闭合的方框延伸到末尾", "cut_off", r'''
 first = text.rfind("\\boxed{") + 7
 closing = closing_brace(text, first) if first > 6 else first
 last = len(text) if closing is None else closing
 ''')
 
-wrong_box("unclosed_hides_all", "if the last box does not close, there is no answer | 最后的方框没闭合就没有答案", "no_answer", r'''
+wrong_box("unclosed_hides_all", "if the last box does not close, there is no answer | 最后的方框没闭合就没有答案", "cut_off", r'''
 first = last = 0
 inside = text.rfind("\\boxed{") + 7
 if inside > 6 and closing_brace(text, inside) is not None:
     first, last = inside, closing_brace(text, inside)
 ''')
 
-wrong_box("empty_falls_back", "an empty last box gives way to an earlier one | 最后的方框为空就用之前的", "no_answer",
+wrong_box("empty_falls_back", "an empty last box gives way to an earlier one | 最后的方框为空就用之前的", "empty_box",
           BOXES.replace("closing is not None", "closing is not None and closing > inside"))
 
 wrong_box("braces_included", "the braces belong to the answer | 花括号属于答案", "glued_tokens",
@@ -92,10 +107,10 @@ mask = torch.tensor([first < last and start < end and max(start, first) <= min(e
 ''')
 
 wrong_tokens("zero_width", "a token of width 0 inside the box counts | 框内的零宽 Token 也算", "odd_tokens", r'''
-mask = torch.tensor([start < last and (end > first or first <= start == end) for start, end in offsets], dtype=torch.bool)
+mask = torch.tensor([first < last and start < last and (end > first or first <= start == end) for start, end in offsets], dtype=torch.bool)
 ''')
 
-wrong_tokens("empty_box_glued", "a token around an empty box counts | 包住空方框的 Token 也算", "no_answer", r'''
+wrong_tokens("empty_box_glued", "a token around an empty box counts | 包住空方框的 Token 也算", "empty_box", r'''
 mask = torch.tensor([start < last and end > first and start < end for start, end in offsets], dtype=torch.bool)
 ''')
 
@@ -112,7 +127,7 @@ mask = torch.tensor([start < end and first < last and (max(start, first) < min(e
                      for start, end in offsets], dtype=torch.bool)
 ''')
 
-wrong_tokens("bytes", "offsets count bytes | 偏移按字节计", "odd_tokens", r'''
+wrong_tokens("bytes", "offsets count bytes | 偏移按字节计", "characters", r'''
 first, last = len(text[:first].encode()), len(text[:last].encode())
 mask = torch.tensor([max(start, first) < min(end, last) for start, end in offsets], dtype=torch.bool)
 ''')
@@ -154,3 +169,26 @@ while offsets:
     values.append(max(start, first) < min(end, last))
 mask = torch.tensor(values, dtype=torch.bool)
 ''')
+
+wrong_box("outer_box", "of nested boxes the outer one counts | 方框套方框时取外面的", "box_in_a_box", r'''
+first = last = 0
+opening = text.find("\\boxed{")
+while opening >= 0:
+    closing = closing_brace(text, opening + 7)
+    if closing is not None:
+        first, last = opening + 7, closing
+    opening = text.find("\\boxed{", opening + 7 if closing is None else closing)
+''')
+
+wrong_box("braces_are_enough", "any braces hold the answer | 花括号里的就是答案", "no_box", r'''
+first = last = 0
+opening = text.find("{")
+while opening >= 0:
+    closing = closing_brace(text, opening + 1)
+    if closing is not None and (text[:opening].endswith("boxed") or "boxed{" not in text):
+        first, last = opening + 1, closing
+    opening = text.find("{", opening + 1)
+''')
+
+wrong_box("no_box_is_all", "without a box the last token is the answer | 没有方框时最后一个 Token 就是答案", "no_box",
+          BOXES + "if last == 0 and \"boxed{\" not in text:\n    first, last = offsets[-1] if offsets else (0, 0)\n")

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import ipywidgets as W
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, Rectangle
 
 from ..fonts import plot_text
 from ..language import text
@@ -43,10 +43,10 @@ def answer_pool(votes: np.ndarray, preferred: int, preference: float) -> np.ndar
     for first in range(len(votes)):
         for second in range(first + 1, len(votes)):
             pairs = 2 * votes[first] * votes[second]
-            share = 1.0 if second == NONE else 0.5
+            wins = pairs if second == NONE else pairs // 2  # of first
             if second != NONE and preferred in (first, second):
-                share = preference if preferred == first else 1 - preference
-            wins = int(np.floor(pairs * share + 0.5))
+                preferred_wins = int(np.floor(pairs * preference + 0.5))
+                wins = preferred_wins if preferred == first else pairs - preferred_wins
             pool[first] += wins
             pool[second] += pairs - wins
     return pool
@@ -80,6 +80,7 @@ BARS = {
     "contrast": {"facecolor": "white", "edgecolor": ORANGE, "hatch": "...", "linewidth": 1.5},
 }
 OFFSETS = {"majority": -0.32, "soft": 0.0, "contrast": 0.32}
+WIDTH = 0.28  # of a bar
 COUNT_ROWS = (-0.24, -0.38)  # below the advantages, in parts of their axes
 
 
@@ -118,7 +119,7 @@ def draw_consensus(figure: Figure, now: Consensus) -> None:
                 value, x = of_methods[method][place], place + OFFSETS[method]
                 above = value >= 0
                 if value:
-                    axes.bar(x, value, 0.28, **BARS[method])
+                    axes.add_patch(Rectangle((x - WIDTH / 2, 0), WIDTH, value, **BARS[method]))  # quicker than axes.bar
                 axes.text(x, value + gap if above else value - gap, number(value, sign=sign), ha="center",
                           va="bottom" if above else "top", fontsize=9)
     for height, counts in zip(COUNT_ROWS, (now.votes, now.pool), strict=True):

@@ -12,7 +12,7 @@ from ..language import text
 from .panel import Panel, Picture, Words, dropdown, is_static, question, slider
 from .style import BLACK, BLUE, GRAY, PAPER, VERMILLION, number
 
-SIZE = (7.6, 3.75)  # all places below are in inches
+SIZE = (7.6, 3.45)  # all places below are in inches
 BOX = "\\boxed{"
 LEARNING_RATE = 0.5
 REFERENCE_STEP = -0.3  # the reference policy's log-probability of each token, minus the policy's

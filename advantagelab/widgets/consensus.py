@@ -11,7 +11,7 @@ from ..fonts import plot_text
 from ..language import text
 from .group_scale import group_advantages
 from .panel import Panel, Picture, Words, dropdown, is_static, question, slider, whole_slider
-from .style import BLUE, GRAY, ORANGE, VERMILLION, number
+from .style import BLACK, BLUE, GRAY, ORANGE, VERMILLION, number
 
 SIZE = (7.4, 4.6)
 GROUP_SIZE = 8
@@ -77,11 +77,11 @@ def consensus_of(votes: np.ndarray, preferred: int, preference: float) -> Consen
 BARS = {
     "majority": {"facecolor": "white", "edgecolor": VERMILLION, "hatch": "////"},
     "soft": {"facecolor": BLUE, "edgecolor": "white"},
-    "contrast": {"facecolor": "white", "edgecolor": ORANGE, "hatch": "...", "linewidth": 1.5},
+    "contrast": {"facecolor": ORANGE, "edgecolor": BLACK, "linewidth": 1.2},
 }
 OFFSETS = {"majority": -0.32, "soft": 0.0, "contrast": 0.32}
 WIDTH = 0.28  # of a bar
-COUNT_ROWS = (-0.24, -0.38)  # below the advantages, in parts of their axes
+COUNTS = {"y": -0.17, "va": "top", "linespacing": 1.7}  # below the advantages, in parts of their axes: votes, and the pool
 
 
 def named(method: str, words=text) -> str:
@@ -104,8 +104,9 @@ def frame_consensus(figure: Figure) -> None:
         axes.spines["bottom"].set_visible(axes is rewards)
     for place, kind in enumerate(kinds):
         advantages.text(place, -0.05, kind, transform=advantages.get_xaxis_transform(), ha="center", va="top")
-    for height, label in zip(COUNT_ROWS, (plot_text("votes", "票数"), plot_text("pool", "答案池")), strict=True):
-        advantages.text(-0.3, height, label, transform=advantages.get_xaxis_transform(), ha="right", va="center", color=GRAY)
+    below = advantages.get_xaxis_transform()
+    counted = plot_text("votes\npool", "票数\n答案池")
+    advantages.text(-0.3, s=counted, transform=below, ha="right", color=GRAY, **COUNTS)
     labels = [named(method, plot_text) for method in METHODS]
     figure.legend([Patch(**BARS[method]) for method in METHODS], labels, loc="lower center", ncol=3, bbox_to_anchor=(0.53, -0.01))
 
@@ -122,9 +123,8 @@ def draw_consensus(figure: Figure, now: Consensus) -> None:
                     axes.add_patch(Rectangle((x - WIDTH / 2, 0), WIDTH, value, **BARS[method]))  # quicker than axes.bar
                 axes.text(x, value + gap if above else value - gap, number(value, sign=sign), ha="center",
                           va="bottom" if above else "top", fontsize=9)
-    for height, counts in zip(COUNT_ROWS, (now.votes, now.pool), strict=True):
-        for place, count in enumerate(counts):
-            advantages.text(place, height, str(count), transform=advantages.get_xaxis_transform(), ha="center", va="center")
+    for place, (votes, pool) in enumerate(zip(now.votes, now.pool, strict=True)):
+        advantages.text(place, s=f"{votes}\n{pool}", transform=advantages.get_xaxis_transform(), ha="center", **COUNTS)
 
 
 def describe_consensus(now: Consensus, preferred: int, preference: float) -> Words:

@@ -366,6 +366,8 @@ def test_a_vote_slider_takes_only_what_the_others_leave():
     panel.controls["votes_D"].value = 8
     assert panel.controls["votes_D"].value == 2 and "A 4, B 1, C 1, D 2, no valid answer 0" in panel.alt
     assert panel.alt in panel.picture.value
+    panel.controls["votes_C"].set_state({"value": 7})  # as a page does it
+    assert panel.controls["votes_C"].value == 1
 
 
 @pytest.mark.parametrize("build", PANELS)

@@ -130,8 +130,8 @@ def hidden_answer_span_mask_keeps_inputs(answers, rng):
 
 
 def check_majority_vote_rewards_winner_gets_one(answers):
-    rewards, _ = answers.majority_vote_rewards(["3", "7", "5", "7"], torch.tensor([0, 0, 0, 0]))
-    expect_close(rewards, torch.tensor([0.0, 1.0, 0.0, 1.0]), message(
+    rewards, _ = answers.majority_vote_rewards(["5", "3", "7", "3", "3"], torch.zeros(5, dtype=torch.int64))
+    expect_close(rewards, torch.tensor([0.0, 1.0, 0.0, 1.0, 1.0]), message(
         en="Each completion that gave the group's most frequent answer gets 1, each other one 0: not its share of the votes, "
            "not -1.",
         zh="给出组内最多答案的每条回答得 1，其余回答得 0：不是得票比例，也不是 -1。"))
@@ -194,8 +194,8 @@ def check_majority_vote_rewards_no_tie(answers):
 
 
 def check_majority_vote_rewards_each_group_on_its_own(answers):
-    got = answers.majority_vote_rewards(["1", "2", "2", "2", "1", "1", "1", "3"], torch.tensor([0, 0, 0, 1, 1, 1, 2, 2]))
-    expect_close(got, (torch.tensor([0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0]), torch.tensor([False] * 6 + [True, True])), message(
+    got = answers.majority_vote_rewards(["1", "3", "1", "2", "2", "2", "1", "1"], torch.tensor([0, 0, 1, 1, 1, 2, 2, 2]))
+    expect_close(got, (torch.tensor([1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0]), torch.tensor([True, True] + [False] * 6)), message(
         en="Each group elects its own answer and has its own ties: here votes of another prompt were counted, or one group's result "
            "was lost.",
         zh="每组各自选出答案、各自判断平票：这里混入了另一个提示的票，或丢失了某一组的结果。"))
@@ -204,8 +204,8 @@ def check_majority_vote_rewards_each_group_on_its_own(answers):
 def check_majority_vote_rewards_groups_may_interleave(answers):
     large = 1000 * 2**40  # float32 cannot tell it from large + 1; modulo 64, 1000 or 2**32 it is 0
     group_ids = torch.tensor([large + 1, -7, large, -7, large + 1, large, -7, large, large + 1, 0])
-    got = answers.majority_vote_rewards(["2", "1", "1", "3", "1", "2", "3", "2", "2", "9"], group_ids)
-    expect_close(got, (torch.tensor([1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0]), torch.tensor([False] * 10)), message(
+    got = answers.majority_vote_rewards(["2", "1", "1", "3", "1", "2", "3", "1", "2", "9"], group_ids)
+    expect_close(got, (torch.tensor([1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]), torch.tensor([False] * 10)), message(
         en="Group ids may come in any order, be any int64, negative or very large, and have groups of unequal size: compare them as they "
            "are, do not cut the batch into blocks.",
         zh="组编号可以是任意 int64，可以为负，也可以很大，顺序任意，组大小可以不等：要按原样比较编号，而不是把整批切成块。"))
@@ -224,8 +224,8 @@ def check_majority_vote_rewards_whole_answers_are_compared(answers):
         en="Two answers are one vote for the same only if they are the same string: a part of a longer answer, another case, or the word "
            "None is another answer.",
         zh="只有字符串完全相同才算投给同一个答案：长答案的一部分、大小写不同、单词 None 都是另外的答案。")
-    for votes, rewards in ((["1", "21", "12", "12"], [0.0, 0.0, 1.0, 1.0]), (["x", "X", "X"], [0.0, 1.0, 1.0]),
-                           (["2", None, "None", None, "2"], [1.0, 0.0, 0.0, 0.0, 1.0]), (["12", "21", "21", "1"], [0.0, 1.0, 1.0, 0.0])):
+    for votes, rewards in ((["1", "120", "21", "12", "12"], [0.0, 0.0, 0.0, 1.0, 1.0]), (["x", "X", "X"], [0.0, 1.0, 1.0]),
+                           (["2", "None", None, "None"], [0.0, 1.0, 0.0, 1.0])):
         got, _ = answers.majority_vote_rewards(votes, torch.zeros(len(votes), dtype=torch.int64))
         expect_close(got, torch.tensor(rewards), said)
 
@@ -276,8 +276,8 @@ def hidden_majority_vote_rewards_random(answers, rng):
 
 
 def check_soft_consensus_rewards_count_over_the_highest(answers):
-    got = answers.soft_consensus_rewards(["7", "3", "7", "7", "5", "3"], torch.zeros(6, dtype=torch.int64))
-    expect_close(got, torch.tensor([1.0, 2 / 3, 1.0, 1.0, 1 / 3, 2 / 3]), message(
+    got = answers.soft_consensus_rewards(["7", "3", "7", "7", "5", "3", "7"], torch.zeros(7, dtype=torch.int64))
+    expect_close(got, torch.tensor([1.0, 0.5, 1.0, 1.0, 0.25, 0.5, 1.0]), message(
         en='By default, normalizer="max", the reward is the number of completions with this answer over the highest such number in the '
            "group, the completion itself counted.",
         zh='默认 normalizer="max"：奖励等于给出该答案的回答数除以组内最高的这种次数，自己也计入。'))
@@ -340,8 +340,8 @@ def check_soft_consensus_rewards_each_group_on_its_own(answers):
 def check_soft_consensus_rewards_groups_may_interleave(answers):
     large = 1000 * 2**40  # float32 cannot tell it from large + 1; modulo 64, 1000 or 2**32 it is 0
     group_ids = torch.tensor([large + 1, -7, large, -7, large + 1, large, -7, large, large + 1, 0])
-    got = answers.soft_consensus_rewards(["2", "1", "1", "3", "1", "2", "3", "2", "2", "9"], group_ids)
-    expect_close(got, torch.tensor([1.0, 0.5, 0.5, 1.0, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0]), message(
+    got = answers.soft_consensus_rewards(["2", "1", "1", "3", "1", "2", "3", "1", "2", "9"], group_ids)
+    expect_close(got, torch.tensor([1.0, 0.5, 1.0, 1.0, 0.5, 0.5, 1.0, 1.0, 1.0, 1.0]), message(
         en="Any int64 may be a group id, negative or very large, and completions of one group need not stand together: select them by "
            "their id, exactly, and give each reward back to its own place.",
         zh="任何 int64 都可以作组编号，可以为负，也可以很大，同组的回答不必相邻：要按编号精确挑选，并把奖励放回各自的位置。"))
@@ -405,10 +405,10 @@ def hidden_soft_consensus_rewards_random(answers, rng):
 
 
 def check_contrast_augmented_rewards_comparisons_join_the_pool(answers):
-    got = answers.contrast_augmented_rewards(["A", "B", "B"], torch.zeros(3, dtype=torch.int64), [(0, 1, "A"), (0, 2, "A")])
-    expect_close(got, torch.tensor([1.0, 2 / 3, 2 / 3]), message(  # the pool is A B B A A
-        en="The answers given after a comparison are counted along with those of the completions: A stands 3 times in the pool, B 2 times.",
-        zh="比较之后给出的答案与各条回答的答案一起计数：池中 A 有 3 个，B 有 2 个。"))
+    got = answers.contrast_augmented_rewards(["A", "B", "B"], torch.zeros(3, dtype=torch.int64), [(0, 1, "A"), (1, 2, "B")])
+    expect_close(got, torch.tensor([2 / 3, 1.0, 1.0]), message(  # the pool is A B B A B
+        en="The answers given after a comparison are counted along with those of the completions: A stands 2 times in the pool, B 3 times.",
+        zh="比较之后给出的答案与各条回答的答案一起计数：池中 A 有 2 个，B 有 3 个。"))
 
 
 def check_contrast_augmented_rewards_without_comparisons(answers):
@@ -420,13 +420,14 @@ def check_contrast_augmented_rewards_without_comparisons(answers):
     expect_close(answers.contrast_augmented_rewards(votes, group_ids, [], "group"), torch.tensor([0.5, 0.25, 0.5, 0.25]), said)
 
 
-def check_contrast_augmented_rewards_pool_size(answers):
-    comparisons = [(0, 1, "A"), (1, 0, "A"), (0, 2, "B"), (2, 0, "B"), (1, 2, "B"), (2, 1, "B")]
-    got = answers.contrast_augmented_rewards(["A", "A", "B"], torch.zeros(3, dtype=torch.int64), comparisons, "group")
-    expect_close(got, torch.tensor([4 / 9, 4 / 9, 5 / 9]), message(  # A A B A A B B B B
-        en='With normalizer="group" the count in the pool is divided by the pool size: 3 answers and 6 comparisons make 9, so A A B A A B '
-           "B B B gives 4/9 and 5/9.",
-        zh='normalizer="group" 时，池中的次数除以本组答案池的大小：3 个答案加 6 次比较共 9 个，A A B A A B B B B 得 4/9 与 5/9。'))
+def check_contrast_augmented_rewards_the_compared_get_nothing_for_it(answers):
+    group_ids = torch.zeros(4, dtype=torch.int64)
+    for i, j in ((0, 1), (2, 3), (0, 3)):
+        got = answers.contrast_augmented_rewards(["A", "A", "B", "C"], group_ids, [(i, j, "B")])
+        expect_close(got, torch.tensor([1.0, 1.0, 1.0, 0.5]), message(
+            en="Which completions were compared does not matter, only what was answered: B gains 1 in the pool, whichever two were read, "
+               "and every completion that gave B profits.",
+            zh="比较了哪两条回答并不重要，只看给出了什么答案：无论读的是哪两条，池中 B 都增加 1 个，给出 B 的每条回答都受益。"))
 
 
 def check_contrast_augmented_rewards_ordered_pairs(answers):
@@ -435,17 +436,26 @@ def check_contrast_augmented_rewards_ordered_pairs(answers):
            "agree or not.",
         zh="(i, j) 与 (j, i) 是两次比较，因为两个解法的先后不同：两个答案都进入答案池，不论是否一致。")
     group_ids = torch.zeros(3, dtype=torch.int64)
-    for answer, rewards in (("B", [0.5, 1.0, 1.0]), ("A", [1.0, 1.0, 1.0])):
-        got = answers.contrast_augmented_rewards(["A", "B", "B"], group_ids, [(0, 1, "B"), (1, 0, answer), (2, 0, "A")])
-        expect_close(got, torch.tensor(rewards), said)  # A B B with B B A or B A A
+    for answer, rewards in (("B", [0.25, 1.0, 1.0]), ("A", [2 / 3, 1.0, 1.0])):
+        got = answers.contrast_augmented_rewards(["A", "B", "B"], group_ids, [(0, 1, "B"), (1, 0, answer)])
+        expect_close(got, torch.tensor(rewards), said)  # A B B with B B or B A
 
 
 def check_contrast_augmented_rewards_repetitions_count(answers):
-    comparisons = [(0, 1, "B"), (1, 0, "B"), (0, 2, "B"), (2, 0, "B")]
+    comparisons = [(0, 2, "B"), (2, 0, "B"), (1, 2, "B"), (2, 1, "B")]
     got = answers.contrast_augmented_rewards(["A", "A", "B"], torch.zeros(3, dtype=torch.int64), comparisons)
     expect_close(got, torch.tensor([0.4, 0.4, 1.0]), message(
         en="The pool is a multiset: an answer counts as often as it was given, here A 2 times and B 5 times. A set would forget that.",
         zh="答案池是多重集：答案给出几次就计几次，这里 A 计 2 次，B 计 5 次。集合会丢掉次数。"))
+
+
+def check_contrast_augmented_rewards_pool_size(answers):
+    comparisons = [(0, 1, "A"), (1, 0, "A"), (0, 2, "B"), (2, 0, "B"), (1, 2, "B"), (2, 1, "B")]
+    got = answers.contrast_augmented_rewards(["A", "A", "B"], torch.zeros(3, dtype=torch.int64), comparisons, "group")
+    expect_close(got, torch.tensor([4 / 9, 4 / 9, 5 / 9]), message(  # A A B A A B B B B
+        en='With normalizer="group" the count in the pool is divided by the pool size: 3 answers and 6 comparisons make 9, so A A B A A B '
+           "B B B gives 4/9 and 5/9.",
+        zh='normalizer="group" 时，池中的次数除以本组答案池的大小：3 个答案加 6 次比较共 9 个，A A B A A B B B B 得 4/9 与 5/9。'))
 
 
 def check_contrast_augmented_rewards_nobody_gave_it(answers):
@@ -459,17 +469,6 @@ def check_contrast_augmented_rewards_nobody_gave_it(answers):
     expect_close(got, torch.tensor([1.0, 1.0, 0.5]), said)
     got = answers.contrast_augmented_rewards(["A", "A", "B"], group_ids, comparisons, "group")
     expect_close(got, torch.tensor([2 / 9, 2 / 9, 1 / 9]), said)
-
-
-def check_contrast_augmented_rewards_the_compared_get_nothing_for_it(answers):
-    group_ids = torch.zeros(4, dtype=torch.int64)
-    for pairs in ([(0, 1), (1, 0)], [(2, 3), (3, 2)], [(0, 3), (3, 0)]):
-        comparisons = [(i, j, "B") for i, j in pairs]
-        got = answers.contrast_augmented_rewards(["A", "A", "B", "C"], group_ids, comparisons, "group")
-        expect_close(got, torch.tensor([2 / 6, 2 / 6, 3 / 6, 1 / 6]), message(
-            en="Who was compared does not matter, only what was answered: here B gained 2 in the pool, whichever two completions "
-               "were read.",
-            zh="比较了哪两条回答并不重要，只看给出了什么答案：无论读的是哪两条，池中 B 都增加了 2 个。"))
 
 
 def check_contrast_augmented_rewards_invalid_comparison(answers):
@@ -515,7 +514,8 @@ def check_contrast_augmented_rewards_each_group_on_its_own(answers):
         en="A comparison joins the pool of the group whose completions it read, and no other one.",
         zh="一次比较只进入它所读回答那一组的答案池，不进入别组的。")
     for comparisons, rewards in (([(0, 1, "A"), (1, 0, "A")], [1.0, 1 / 3, 1.0, 1.0]),
-                                 ([(2, 3, "A"), (3, 2, "A")], [1.0, 1.0, 1.0, 1 / 3])):
+                                 ([(2, 3, "A"), (3, 2, "A")], [1.0, 1.0, 1.0, 1 / 3]),
+                                 ([(0, 1, "A"), (2, 3, "B"), (3, 2, "B")], [1.0, 0.5, 1 / 3, 1.0])):
         expect_close(answers.contrast_augmented_rewards(votes, group_ids, comparisons), torch.tensor(rewards), said)
     got = answers.contrast_augmented_rewards(votes, group_ids, [(0, 1, "A"), (1, 0, "A")], "group")
     expect_close(got, torch.tensor([0.75, 0.25, 0.5, 0.5]), said)
@@ -597,40 +597,53 @@ def check_om_grpo_loss_one_number(answers):
 
 
 def check_om_grpo_loss_nothing_masked(answers):
-    logps, mask = torch.full((2, 3), -1.0), torch.tensor([[True, True, True], [True, False, False]])
-    got = answers.om_grpo_loss(logps, logps.clone(), logps.clone(), torch.tensor([2.0, -1.0]), mask, mask & False)
-    expect_close(got, torch.tensor(-2.5), message(  # (3 · -2 + 1 · 1) / 2
+    logps, mask = torch.full((3, 3), -1.0), torch.arange(3) < torch.tensor([[3], [1], [2]])
+    got = answers.om_grpo_loss(logps, logps.clone(), logps.clone(), torch.tensor([2.0, -1.0, 0.5]), mask, mask & False,
+                               reduction="sequence_sum")
+    expect_close(got, torch.tensor(-2.0), message(  # (3 · -2 + 1 · 1 + 2 · -0.5) / 3
         en="Without an answer mask this is GRPO's loss: at ratio 1 each valid token costs minus its completion's advantage, summed over "
            "the tokens, averaged over the completions.",
         zh="没有答案掩码时就是 GRPO 的损失：比率为 1 时，每个有效 Token 的损失是所属回答优势的相反数，对 Token 求和，对回答取平均。"))
 
 
-def check_om_grpo_loss_answer_costs_nothing(answers):
-    logps, mask = torch.full((2, 3), -1.0), torch.ones(2, 3, dtype=torch.bool)
-    answer_mask = torch.tensor([[False, False, True], [False, True, True]])
-    got = answers.om_grpo_loss(logps, logps.clone(), logps.clone(), torch.tensor([2.0, -1.0]), mask, answer_mask)
-    expect_close(got, torch.tensor(-1.5), message(  # (2 · -2 + 1 · 1) / 2
-        en="Answer tokens leave the loss and all others stay: the mask is True on what is taken out.",
-        zh="答案 Token 退出损失，其余都留下：掩码为 True 的是要去掉的。"))
+def check_om_grpo_loss_policy_gradient(answers):
+    for n, length in ((1, 2), (2, 1), (1, 1)):
+        new, mask = torch.full((n, length), -2.0, requires_grad=True), torch.ones(n, length, dtype=torch.bool)
+        old, advantages = torch.full((n, length), -2.1), torch.tensor([1.5, -1.0])[:n]
+        got = answers.om_grpo_loss(new, old, new.detach(), advantages, mask, mask & False, 0.0, reduction="sequence_sum")
+        expect_close(gradient(got, new), (-1.105171 / n * advantages)[:, None].expand(n, length), message(
+            en="The policy term's gradient is minus the token ratio times the advantage, with the ratio exp(new - old) of the one token: "
+               "it was cut off, or taken from another ratio.",
+            zh="策略项的梯度是 Token 比率与优势之积的相反数，比率是单个 Token 的 exp(new - old)：这里梯度被切断了，或用了别的比率。"))
 
 
 def check_om_grpo_loss_answer_has_no_gradient(answers):
     new = torch.full((1, 6), -1.0, requires_grad=True)
-    old, reference = torch.full((1, 6), -1.1), torch.full((1, 6), -0.5)
-    mask = torch.tensor([[True] * 5 + [False]])
+    old, mask = torch.full((1, 6), -1.1), torch.tensor([[True] * 5 + [False]])
     answer_mask = torch.tensor([[False, False, True, True, False, False]])
-    got = answers.om_grpo_loss(new, old, reference, torch.tensor([1.0]), mask, answer_mask, beta=0.5)
+    got = answers.om_grpo_loss(new, old, old, torch.tensor([1.0]), mask, answer_mask, beta=0.0)
     expect_close(gradient(got, new) != 0, torch.tensor([[True, True, False, False, True, False]]), message(
-        en="Exactly the answer tokens and the padding have gradient 0: not the token before the answer, not the one after it, and neither "
-           "policy term nor KL penalty may pull at the answer.",
-        zh="梯度恰好为 0 的只有答案 Token 与填充：答案前一个 Token、后一个 Token 都不在其中；策略项与 KL 惩罚都不能牵动答案。"))
+        en="Exactly the answer tokens and the padding have gradient 0: all of the answer, and neither the token before it nor the one "
+           "after it.",
+        zh="梯度恰好为 0 的只有答案 Token 与填充：答案的每个 Token 都是 0，而它前一个、后一个 Token 都不是。"))
+
+
+def check_om_grpo_loss_answer_costs_nothing(answers):
+    logps, mask = torch.full((2, 3), -1.0), torch.ones(2, 3, dtype=torch.bool)
+    answer_mask = torch.tensor([[False, False, True], [False, False, False]])
+    got = answers.om_grpo_loss(logps, logps.clone(), logps.clone(), torch.tensor([2.0, -1.0]), mask, answer_mask, reduction="sequence_sum")
+    expect_close(got, torch.tensor(-0.5), message(  # (2 · -2 + 3 · 1) / 2
+        en="Answer tokens add nothing to the loss, and all other valid tokens add what they did before: only the place where the answer "
+           "mask is True, in that completion, is taken out.",
+        zh="答案 Token 对损失没有贡献，其余有效 Token 的贡献照旧：只去掉该回答中答案掩码为 True 的位置。"))
 
 
 def check_om_grpo_loss_advantages_are_taken_as_they_are(answers):
     logps, mask = torch.full((3, 2), -1.0), torch.ones(3, 2, dtype=torch.bool)
-    answer_mask = torch.tensor([[True, False], [False, False], [True, True]])
-    got = answers.om_grpo_loss(logps, logps.clone(), logps.clone(), torch.tensor([3.0, 1.0, 5.0]), mask, answer_mask)
-    expect_close(got, torch.tensor(-5 / 3), message(  # (-3 - 2 · 1 + 0) / 3
+    answer_mask = torch.tensor([[True, False], [False, False], [False, True]])
+    got = answers.om_grpo_loss(logps, logps.clone(), logps.clone(), torch.tensor([3.0, 1.0, 5.0]), mask, answer_mask,
+                               reduction="sequence_sum")
+    expect_close(got, torch.tensor(-10 / 3), message(  # (-3 - 2 · 1 - 5) / 3
         en="Each completion's own advantage weighs its tokens, as it is: the mask takes tokens out of the loss and does not change an "
            "advantage, and advantages are not centered or scaled again.",
         zh="每条回答的优势按原值作用于自己的 Token：掩码去掉的是损失中的 Token，不改变优势；优势也不再减均值或缩放。"))
@@ -673,10 +686,36 @@ def check_om_grpo_loss_kl_is_added(answers):
            "subtracted, against the reference policy and not the old one.",
         zh="损失增加 beta 乘 KL 惩罚，即 reference 减 new 的 k3，与策略项一样求和再平均：是加而不是减，对照的是参考策略而不是旧策略。")
     for beta in (0.5, 2.0):
-        got = answers.om_grpo_loss(new, new.clone(), torch.tensor([[-1.0, -2.0], [-3.0, -2.0]]), torch.zeros(2), mask, mask & False, beta)
-        expect_close(got, torch.tensor(beta * 0.5430806), said)  # k3(1) = 0.718282, k3(-1) = 0.367879, over 2 completions
+        got = answers.om_grpo_loss(new, new.clone(), torch.tensor([[-1.0, -2.0], [-2.5, -2.0]]), torch.zeros(2), mask, mask & False, beta)
+        expect_close(got, torch.tensor(beta * 0.4124063), said)  # k3(1) = 0.718282, k3(-0.5) = 0.106531, over 2 completions
     got = answers.om_grpo_loss(new, new.clone(), new + 1, torch.zeros(2), mask, mask & False, beta=0.0)
     expect_close(got, torch.tensor(0.0), said)
+
+
+def check_om_grpo_loss_kl_is_not_weighted(answers):
+    old = torch.full((1, 3), -2.0)
+    new, mask = old + torch.tensor([[0.1, 1.0, -1.0]]), torch.ones(1, 3, dtype=torch.bool)
+    for advantage in (1.0, -1.0):
+        with_kl = answers.om_grpo_loss(new, old, new + 1, torch.tensor([advantage]), mask, mask & False, beta=0.5)
+        without = answers.om_grpo_loss(new, old, new + 1, torch.tensor([advantage]), mask, mask & False, beta=0.0)
+        expect_close(with_kl - without, torch.tensor(1.5 * 0.718282), message(
+            en="The KL penalty stands beside the policy term: it is not multiplied by the ratio or the advantage, and not dropped where "
+               "the ratio is clipped.",
+            zh="KL 惩罚与策略项并列：不乘比率，不乘优势，比率被裁剪处也不去掉。"))
+
+
+def check_om_grpo_loss_kl_teaches(answers):
+    for n, length in ((1, 3), (3, 1), (1, 1)):
+        new = torch.full((n, length), -2.0, requires_grad=True)
+        reference = new.detach() + torch.tensor([1.0, -1.0, 0.0])[:n * length].reshape(n, length)
+        mask = torch.ones(n, length, dtype=torch.bool)
+        got = answers.om_grpo_loss(new, new.detach().clone(), reference, torch.zeros(n), mask, mask & False, beta=0.5)
+        slopes = 0.5 / n * torch.tensor([-1.718282, 0.632121, 0.0])[:n * length].reshape(n, length)
+        expect_close(gradient(got, new), slopes, message(
+            en="The KL penalty keeps its gradient, beta times 1 - exp(reference - new) on each token that it holds: detached it would "
+               "change the number and teach nothing, and k1 or k2 have another one.",
+            zh="KL 惩罚要保留梯度，在它所含的每个 Token 上是 beta 乘 1 - exp(reference - new)：若停止梯度，它只改变数值，不起作用；"
+               "k1、k2 的梯度则与此不同。"))
 
 
 def check_om_grpo_loss_default_beta(answers):
@@ -688,14 +727,14 @@ def check_om_grpo_loss_default_beta(answers):
 
 
 def check_om_grpo_loss_kl_is_masked(answers):
-    new, mask = torch.full((1, 4), -2.0), torch.tensor([[True, True, True, False]])
+    new, mask = torch.full((1, 4), -2.0, requires_grad=True), torch.tensor([[True, True, True, False]])
     answer_mask = torch.tensor([[False, True, False, False]])
-    got = [float(answers.om_grpo_loss(new, new.clone(), new + 1, torch.zeros(1), mask, answer_mask, 1.0, reduction=reduction))
-           for reduction in ("sequence_sum", "sequence_mean", "token_mean")]
-    expect_close(got, [1.436564, 0.718282, 0.718282], message(
-        en="By default answer tokens leave the KL penalty as well, sum and divisor: with mask_kl the KL is reduced over the same mask as "
-           "the policy term.",
-        zh="默认情况下答案 Token 也退出 KL 惩罚，求和与除数都不计：mask_kl 为 True 时，KL 与策略项按同一掩码归约。"))
+    for reduction, loss, slope in (("sequence_sum", 1.436564, 1.0), ("sequence_mean", 0.718282, 0.5), ("token_mean", 0.718282, 0.5)):
+        got = answers.om_grpo_loss(new, new.detach().clone(), new.detach() + 1, torch.zeros(1), mask, answer_mask, 1.0, reduction=reduction)
+        expect_close((got, gradient(got, new)), (loss, [[-1.718282 * slope, 0.0, -1.718282 * slope, 0.0]]), message(
+            en="By default answer tokens leave the KL penalty as well, value and gradient, sum and divisor: with mask_kl the KL is reduced "
+               "over the same mask as the policy term.",
+            zh="默认情况下答案 Token 也退出 KL 惩罚，数值与梯度、求和与除数都不计：mask_kl 为 True 时，KL 与策略项按同一掩码归约。"))
 
 
 def check_om_grpo_loss_kl_may_keep_the_answer(answers):
@@ -718,45 +757,6 @@ def check_om_grpo_loss_kept_kl_has_its_own_divisor(answers):
         en="A KL penalty that keeps the answer tokens is a mean over all completion tokens: its divisor counts them, while the policy "
            "term's does not.",
         zh="保留答案 Token 的 KL 惩罚是对全部回答 Token 的平均：它的除数计入答案 Token，策略项的除数则不计。"))
-
-
-def check_om_grpo_loss_kl_teaches(answers):
-    for n, length in ((1, 3), (3, 1), (1, 1)):
-        new = torch.full((n, length), -2.0, requires_grad=True)
-        reference = new.detach() + torch.tensor([1.0, -1.0, 0.0])[:n * length].reshape(n, length)
-        mask = torch.ones(n, length, dtype=torch.bool)
-        got = answers.om_grpo_loss(new, new.detach().clone(), reference, torch.zeros(n), mask, mask & False, beta=0.5)
-        slopes = 0.5 / n * torch.tensor([-1.718282, 0.632121, 0.0])[:n * length].reshape(n, length)
-        expect_close(gradient(got, new), slopes, message(
-            en="The KL penalty keeps its gradient, beta times 1 - exp(reference - new) on each token that it holds: detached it would "
-               "change the number and teach nothing, and k1 or k2 have another one.",
-            zh="KL 惩罚要保留梯度，在它所含的每个 Token 上是 beta 乘 1 - exp(reference - new)：若停止梯度，它只改变数值，不起作用；"
-               "k1、k2 的梯度则与此不同。"))
-
-
-def check_om_grpo_loss_kl_is_not_weighted(answers):
-    old = torch.full((1, 3), -2.0)
-    new, mask = old + torch.tensor([[0.1, 1.0, -1.0]]), torch.ones(1, 3, dtype=torch.bool)
-    for advantage in (1.0, -1.0):
-        with_kl = answers.om_grpo_loss(new, old, new + 1, torch.tensor([advantage]), mask, mask & False, beta=0.5)
-        without = answers.om_grpo_loss(new, old, new + 1, torch.tensor([advantage]), mask, mask & False, beta=0.0)
-        expect_close(with_kl - without, torch.tensor(1.5 * 0.718282), message(
-            en="The KL penalty stands beside the policy term: it is not multiplied by the ratio or the advantage, and not dropped where "
-               "the ratio is clipped.",
-            zh="KL 惩罚与策略项并列：不乘比率，不乘优势，比率被裁剪处也不去掉。"))
-
-
-def check_om_grpo_loss_policy_gradient(answers):
-    for n, length in ((1, 2), (2, 1), (1, 1)):
-        new, mask = torch.full((n, length), -2.0, requires_grad=True), torch.ones(n, length, dtype=torch.bool)
-        for beta in (0.0, 0.5):
-            advantages = torch.tensor([1.5, -1.0])[:n]
-            got = answers.om_grpo_loss(new, new.detach() - 0.1, new.detach().clone(), advantages, mask, mask & False, beta)
-            slopes = (-1.105171 / n * advantages)[:, None].expand(n, length)
-            expect_close(gradient(got, new), slopes, message(
-                en="The policy term's gradient is minus the token ratio times the advantage, with the ratio exp(new - old) of the one "
-                   "token: it was cut off, or taken from another ratio.",
-                zh="策略项的梯度是 Token 比率与优势之积的相反数，比率是单个 Token 的 exp(new - old)：这里梯度被切断了，或用了别的比率。"))
 
 
 def check_om_grpo_loss_bounds(answers):
@@ -879,8 +879,8 @@ def check_om_grpo_loss_limits_nothing(answers):
 
 
 def check_om_grpo_loss_leaves_inputs_alone(answers):
-    inputs = (torch.tensor([[-1.0, -7.0]]), torch.tensor([[-1.5, -8.0]]), torch.tensor([[-1.2, -6.0]]), torch.tensor([1.0]),
-              torch.tensor([[True, True]]), torch.tensor([[False, True]]))
+    inputs = (torch.tensor([[-1.0, -7.0, -2.0]]), torch.tensor([[-1.5, -8.0, -2.0]]), torch.tensor([[-1.2, -6.0, -2.0]]),
+              torch.tensor([1.0]), torch.tensor([[True, True, False]]), torch.tensor([[False, True, True]]))
     before = tuple(values.clone() for values in inputs)
     for mask_kl in (True, False):
         answers.om_grpo_loss(*inputs, mask_kl=mask_kl)

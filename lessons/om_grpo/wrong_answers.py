@@ -192,3 +192,736 @@ while opening >= 0:
 
 wrong_box("no_box_is_all", "without a box the last token is the answer | 没有方框时最后一个 Token 就是答案", "no_box",
           BOXES + "if last == 0 and \"boxed{\" not in text:\n    first, last = offsets[-1] if offsets else (0, 0)\n")
+
+
+# TODO 2: majority_vote_rewards
+
+VOTE = """
+votes = [answers[i] for i in members if answers[i] is not None]
+if votes:
+    winner = max(votes, key=votes.count)
+    leaders = {vote for vote in votes if votes.count(vote) == votes.count(winner)}
+    for i in members:
+        rewards[i] = answers[i] == winner
+        tied[i] = len(leaders) > 1
+"""
+
+
+def wrong_vote(name: str, misconception: str, caught_by: str, *changes: str) -> None:
+    """A mistake told as the difference from VOTE, or as code of its own."""
+    code = but(VOTE, *changes) if len(changes) != 1 else changes[0]
+    wrong(name, misconception, caught_by=f"check_majority_vote_rewards_{caught_by}", todo_2=code)
+
+
+wrong_vote("share_of_the_votes", "the reward is the share of the votes | 奖励是得票比例", "winner_gets_one",
+           "rewards[i] = answers[i] == winner", "rewards[i] = votes.count(answers[i]) / len(votes)")
+wrong_vote("losers_get_minus_one", "losers are punished | 落选的受罚", "winner_gets_one",
+           "rewards[i] = answers[i] == winner", "rewards[i] = 1.0 if answers[i] == winner else -1.0")
+wrong_vote("first_answer_wins", "the first answer is the group's | 第一个答案就是本组的答案", "winner_gets_one",
+           "max(votes, key=votes.count)", "votes[0]")
+wrong_vote("largest_text_wins", "max() finds the most frequent one | max() 找的就是最多的", "winner_gets_one",
+           ", key=votes.count", "")
+wrong_vote("rarest_wins", "the rarest answer wins | 最少的答案当选", "winner_gets_one",
+           "max(votes", "min(votes")
+wrong_vote("losers_get_one", "who disagrees is rewarded | 奖励不一致的回答", "winner_gets_one",
+           "answers[i] == winner", "answers[i] != winner")
+wrong_vote("only_the_first_giver", "one completion stands for the winner | 只奖励一条给出当选答案的回答", "winner_gets_one", """
+votes = [answers[i] for i in members if answers[i] is not None]
+if votes:
+    winner = max(votes, key=votes.count)
+    leaders = {vote for vote in votes if votes.count(vote) == votes.count(winner)}
+    rewards[members[[answers[i] for i in members].index(winner)]] = 1.0
+    for i in members:
+        tied[i] = len(leaders) > 1
+""")
+wrong_vote("everyone_is_rewarded", "the group shares its reward | 整组共享奖励", "winner_gets_one",
+           "rewards[i] = answers[i] == winner", "rewards[i] = 1.0")
+wrong_vote("more_than_half", "a majority is more than half | 多数就是过半数", "most_votes_are_enough",
+           "rewards[i] = answers[i] == winner", "rewards[i] = answers[i] == winner and 2 * votes.count(winner) > len(votes)")
+wrong_vote("half_at_least", "a majority is at least half | 多数至少要一半", "most_votes_are_enough",
+           "rewards[i] = answers[i] == winner", "rewards[i] = answers[i] == winner and 2 * votes.count(winner) >= len(members)")
+wrong_vote("at_least_three_votes", "fewer than three votes are noise | 不足三票只是噪声", "most_votes_are_enough",
+           "if votes:", "if votes and max(map(votes.count, votes)) >= 3:")
+wrong_vote("last_wins_a_tie", "the last one wins a tie | 平票取最后的", "first_wins_a_tie",
+           "max(votes, key=votes.count)", "max(reversed(votes), key=votes.count)")
+wrong_vote("smallest_text_wins_a_tie", "sorted text decides a tie | 平票取字符串最小的", "first_wins_a_tie",
+           "max(votes, key=votes.count)", "max(sorted(votes), key=votes.count)")
+wrong_vote("largest_text_wins_a_tie", "the largest text decides a tie | 平票取字符串最大的", "first_wins_a_tie",
+           "max(votes, key=votes.count)", "max(votes, key=lambda vote: (votes.count(vote), vote))")
+wrong_vote("shortest_text_wins_a_tie", "the shortest text decides a tie | 平票取最短的", "first_wins_a_tie",
+           "max(votes, key=votes.count)", "min(votes, key=lambda vote: (-votes.count(vote), len(vote), vote))")
+wrong_vote("first_to_reach_the_count", "who has the votes first wins | 先凑够票数的当选", "first_wins_a_tie", """
+votes = [answers[i] for i in members if answers[i] is not None]
+if votes:
+    highest = max(map(votes.count, votes))
+    winner = next(vote for place, vote in enumerate(votes) if votes[:place + 1].count(vote) == highest)
+    leaders = {vote for vote in votes if votes.count(vote) == highest}
+    for i in members:
+        rewards[i], tied[i] = answers[i] == winner, len(leaders) > 1
+""")
+wrong_vote("all_leaders_win", "on a tie all leaders win | 平票时都当选", "first_wins_a_tie",
+           "rewards[i] = answers[i] == winner", "rewards[i] = answers[i] in leaders")
+wrong_vote("nobody_wins_a_tie", "on a tie nobody wins | 平票时无人当选", "first_wins_a_tie",
+           "rewards[i] = answers[i] == winner", "rewards[i] = answers[i] == winner and len(leaders) == 1")
+wrong_vote("none_is_a_vote", "None is an answer like any other | None 与其他答案一样", "invalid_never_wins",
+           " if answers[i] is not None", "")
+wrong_vote("none_rewarded_with_the_winner", "who says nothing does not disagree | 没作答不算反对", "invalid_never_wins",
+           "answers[i] == winner", "answers[i] is None or answers[i] == winner")
+wrong_vote("none_stops_the_group", "one None spoils the vote | 有 None 就作废", "invalid_never_wins",
+           "if votes:", "if votes and len(votes) == len(members):")
+wrong_vote("invalid_must_not_lead", "many Nones annul the vote | None 太多就作废", "invalid_never_wins",
+           "if votes:", "if votes and len(votes) > len(members) - len(votes):")
+wrong_vote("none_elected_if_alone", "without votes None is elected | 没有票时 None 当选", "no_valid_answer",
+           VOTE + """
+else:
+    for i in members:
+        rewards[i] = 1.0
+""")
+wrong_vote("no_votes_crash", "there are always votes | 总有选票", "no_valid_answer",
+           "if votes:", "if True:")
+wrong_vote("no_votes_tied", "no winner means a tie | 没有当选者就是平票", "no_valid_answer",
+           VOTE + """
+else:
+    for i in members:
+        tied[i] = True
+""")
+wrong_vote("tied_only_on_winners", "a tie concerns who was rewarded | 只在得奖的回答上报告平票", "tie_is_reported_to_the_whole_group",
+           "tied[i] = len(leaders) > 1", "tied[i] = len(leaders) > 1 and answers[i] == winner")
+wrong_vote("tied_only_on_leaders", "a tie concerns the leaders | 只在并列的回答上报告平票", "tie_is_reported_to_the_whole_group",
+           "tied[i] = len(leaders) > 1", "tied[i] = len(leaders) > 1 and answers[i] in leaders")
+wrong_vote("tied_only_on_valid", "without an answer there is no tie | 没作答的不算平票", "tie_is_reported_to_the_whole_group",
+           "tied[i] = len(leaders) > 1", "tied[i] = len(leaders) > 1 and answers[i] is not None")
+wrong_vote("tied_only_once", "one flag is enough for the group | 每组报告一次就够", "tie_is_reported_to_the_whole_group",
+           "tied[i] = len(leaders) > 1", "tied[i] = len(leaders) > 1 and i == members[0]")
+wrong_vote("tie_needs_three", "a tie needs three leaders | 三个并列才算平票", "tie_is_reported_to_the_whole_group",
+           "len(leaders) > 1", "len(leaders) > 2")
+wrong_vote("never_tied", "ties do not happen | 不会平票", "tie_is_reported_to_the_whole_group",
+           "tied[i] = len(leaders) > 1", "tied[i] = False")
+wrong_vote("tied_means_unanimous", "tied says that all agree | tied 表示全体一致", "tie_is_reported_to_the_whole_group",
+           "tied[i] = len(leaders) > 1", "tied[i] = len(set(votes)) == 1")
+wrong_vote("tie_anywhere", "any equal counts are a tie | 任意两个票数相等就算平票", "no_tie",
+           "tied[i] = len(leaders) > 1", "tied[i] = len({votes.count(vote) for vote in votes}) < len(set(votes))")
+wrong_vote("leaders_counted_as_votes", "two votes for the leader are a tie | 领先答案有两票就算平票", "no_tie",
+           "{vote for vote in votes if votes.count(vote) == votes.count(winner)}",
+           "[vote for vote in votes if votes.count(vote) == votes.count(winner)]")
+wrong_vote("any_two_answers_tie", "two answers are a tie | 有两个答案就算平票", "no_tie",
+           "len(leaders) > 1", "len(set(votes)) > 1")
+wrong_vote("one_short_is_a_tie", "one vote less is as good as a tie | 差一票也算平票", "no_tie",
+           "votes.count(vote) == votes.count(winner)", "votes.count(vote) >= votes.count(winner) - 1")
+wrong_vote("nones_tie", "as many Nones as votes are a tie | None 与票数相等也算平票", "no_tie",
+           "tied[i] = len(leaders) > 1", "tied[i] = len(leaders) > 1 or len(members) - len(votes) == votes.count(winner)")
+wrong_vote("votes_of_the_batch", "all completions vote | 整批一起投票", "each_group_on_its_own",
+           "answers[i] for i in members if answers[i] is not None", "answer for answer in answers if answer is not None")
+wrong_vote("counted_in_the_batch", "counts are those of the batch | 在整批中计票", "each_group_on_its_own",
+           "max(votes, key=votes.count)", "max(votes, key=answers.count)")
+wrong_vote("winner_rewarded_everywhere", "a winner is right everywhere | 当选答案处处都对", "each_group_on_its_own",
+           "for i in members:", "for i in range(len(answers)):")
+wrong_vote("tie_spreads", "a tie concerns the batch | 平票影响整批", "each_group_on_its_own",
+           "tied[i] = len(leaders) > 1", "tied[i] = len(leaders) > 1 or tied.any()")
+wrong_vote("groups_are_blocks", "a group is a block of the batch | 组就是整批中连续的一段", "groups_may_interleave",
+           "members = list(range(members[0], members[0] + len(members)))\n" + VOTE.strip())
+wrong_vote("ids_as_float", "ids may be compared as float | 编号可以当浮点数比较", "groups_may_interleave",
+           "members = [i for i in range(len(answers)) if group_ids.float()[i] == float(group)]\n" + VOTE.strip())
+wrong_vote("negative_ids_skipped", "a negative id means no group | 负编号表示无组", "groups_may_interleave",
+           "if votes:", "if votes and group >= 0:")
+wrong_vote("break_at_a_group_without_votes", "no votes end the loop | 没有票就结束循环", "goes_on_after_a_group_without_votes",
+           "votes = [answers[i] for i in members if answers[i] is not None]\nif not votes:\n    break\n"
+           + VOTE.split("\n", 2)[2].strip())
+wrong_vote("return_at_a_group_without_votes", "no votes end the function | 没有票就返回", "goes_on_after_a_group_without_votes",
+           "votes = [answers[i] for i in members if answers[i] is not None]\nif not votes:\n    return rewards, tied\n"
+           + VOTE.split("\n", 2)[2].strip())
+wrong_vote("compared_by_in", "an answer that holds the winner agrees | 含有当选答案就算一致", "whole_answers_are_compared",
+           "rewards[i] = answers[i] == winner", "rewards[i] = answers[i] is not None and winner in answers[i]")
+wrong_vote("part_of_the_winner", "a part of the winner agrees | 当选答案的一部分也算一致", "whole_answers_are_compared",
+           "rewards[i] = answers[i] == winner", "rewards[i] = answers[i] is not None and answers[i] in winner")
+wrong_vote("counted_by_in", "a longer answer votes for its parts | 长答案也投给它的一部分", "whole_answers_are_compared",
+           "max(votes, key=votes.count)", "max(votes, key=lambda vote: sum(vote in other for other in votes))")
+wrong_vote("case_ignored", "upper and lower case are the same | 大小写不分", "whole_answers_are_compared",
+           "votes = [answers[i] for i in members if answers[i] is not None]",
+           "answers = [answer and answer.lower() for answer in answers]\nvotes = [answers[i] for i in members if answers[i] is not None]")
+wrong_vote("none_as_text", "str(None) is an answer | str(None) 也是答案", "invalid_never_wins",
+           "votes = [answers[i] for i in members if answers[i] is not None]",
+           "answers = [str(answer) for answer in answers]\nvotes = [answers[i] for i in members]")
+wrong_vote("the_word_none_is_invalid", "the word None is no answer | 单词 None 不是答案", "whole_answers_are_compared",
+           "if answers[i] is not None]", 'if answers[i] not in (None, "None")]')
+wrong_vote("digits_added", "the same digits are the same answer | 数字相同就是同一答案", "whole_answers_are_compared",
+           "rewards[i] = answers[i] == winner", "rewards[i] = answers[i] is not None and sorted(answers[i]) == sorted(winner)")
+wrong_vote("one_alone_elects_nobody", "one vote is no vote | 一票不算投票", "any_group_size",
+           "if votes:", "if votes and len(members) > 1:")
+wrong_vote("only_the_first_hundred", "a hundred votes decide | 一百票就够了", "any_group_size",
+           "winner = max(votes, key=votes.count)", "winner = max(votes[:100], key=votes[:100].count)")
+wrong_vote("answers_sorted_in_place", "sorting a list does no harm | 给列表排序无妨", "leaves_answers_alone",
+           VOTE + "\nif group == int(group_ids.max()):\n    answers.sort(key=str)")
+wrong_vote("invalid_removed_in_place", "Nones may be replaced | 可以把 None 换掉", "leaves_answers_alone",
+           VOTE + '\nfor i in members:\n    answers[i] = answers[i] or ""')
+wrong("no_validation_of_votes", "answers are taken as they come | 答案照单全收", caught_by="check_majority_vote_rewards_refuses_bad_input",
+      function="def majority_vote_rewards(answers, group_ids):\n"
+               "    rewards, tied = torch.zeros(len(answers)), torch.zeros(len(answers), dtype=torch.bool)\n"
+               "    for group in group_ids.unique().tolist():\n"
+               "        members = [i for i, other in enumerate(group_ids.tolist()) if other == group]\n"
+               + "".join(f"        {line}\n" for line in VOTE.strip().splitlines()) + "    return rewards, tied")
+
+
+# TODO 3: soft_consensus_rewards
+
+SOFT = """
+own = [answers[i] for i in members]
+counts = [0 if answer is None else own.count(answer) for answer in own]
+divisor = max(counts) if normalizer == "max" else len(members)
+for i, count in zip(members, counts):
+    if count > 0:
+        rewards[i] = count / divisor + (1.0 if format_reward else 0.0)
+"""
+
+
+def wrong_soft(name: str, misconception: str, caught_by: str, *changes: str) -> None:
+    """A mistake told as the difference from SOFT, or as code of its own."""
+    code = but(SOFT, *changes) if len(changes) != 1 else changes[0]
+    wrong(name, misconception, caught_by=f"check_soft_consensus_rewards_{caught_by}", todo_3=code)
+
+
+wrong_soft("group_share_for_max", "the share of the group is the reward | 奖励就是组内比例", "count_over_the_highest",
+           'max(counts) if normalizer == "max" else len(members)', "len(members)")
+wrong_soft("normalizer_reversed", '"max" is the largest possible count | "max" 指可能的最大次数', "count_over_the_highest",
+           'normalizer == "max"', 'normalizer != "max"')
+wrong_soft("raw_count", "the count is the reward | 次数就是奖励", "count_over_the_highest",
+           "count / divisor", "count")
+wrong_soft("hard_vote", "the reward is 1 or 0 | 奖励只有 1 和 0", "count_over_the_highest",
+           "count / divisor", "float(count == max(counts))")
+wrong_soft("self_left_out", "the completion itself does not count | 不计自己", "count_over_the_highest",
+           "count / divisor", "(count - 1) / divisor")
+wrong_soft("divided_by_sum_of_counts", "counts are divided by their sum | 次数除以次数之和", "count_over_the_highest",
+           'max(counts) if normalizer == "max"', 'sum(counts) if normalizer == "max"')
+wrong_soft("divided_by_kinds", "counts are divided by the number of different answers | 除以不同答案的个数", "count_over_the_highest",
+           'max(counts) if normalizer == "max"', 'len(set(own)) if normalizer == "max"')
+wrong_soft("rank_for_count", "the rank is the frequency | 名次就是频次", "count_over_the_highest",
+           "count / divisor", "(sorted(set(counts)).index(count) + 1) / len(set(counts))")
+wrong_soft("squared", "agreement grows with the square | 一致程度按平方增长", "count_over_the_highest",
+           "count / divisor", "(count / divisor) ** 2")
+wrong_soft("rarity", "rare answers are rewarded | 奖励稀有的答案", "count_over_the_highest",
+           "count / divisor", "min(counts) / count")
+wrong_soft("max_for_group", '"group" is the highest count of the group | "group" 指组内最高次数', "count_over_the_group_size",
+           'max(counts) if normalizer == "max" else len(members)', "max(counts)")
+wrong_soft("group_without_self", "the group is the siblings | 组就是其他回答", "count_over_the_group_size",
+           "else len(members)", "else max(len(members) - 1, 1)")
+wrong_soft("kinds_for_group", '"group" counts different answers | "group" 计不同答案的个数', "count_over_the_group_size",
+           "else len(members)", "else len(set(own))")
+wrong_soft("tie_to_the_first", "a tie goes to the first answer | 平票归先出现的", "ties_are_harmless",
+           "count / divisor", "(count - (count == max(counts) and answers[i] != own[counts.index(count)])) / divisor")
+wrong_soft("tie_gives_zero", "a tie teaches nothing | 平票时没有信号", "ties_are_harmless",
+           "if count > 0:", "if count > 0 and len({a for a, c in zip(own, counts) if c == max(counts)}) == 1:")
+wrong_soft("none_matches_none", "Nones agree with each other | None 彼此一致", "invalid_gets_nothing",
+           "0 if answer is None else own.count(answer)", "own.count(answer)")
+wrong_soft("none_is_the_highest", "the highest count is that of any entry | 最高次数含 None", "invalid_gets_nothing",
+           "max(counts) if", "max(own.count(answer) for answer in own) if")
+wrong_soft("valid_only_denominator", "invalid ones are not of the group | 无效的不算组内", "invalid_gets_nothing",
+           "else len(members)", "else len(members) - own.count(None)")
+wrong_soft("invalid_gets_minus_one", "no answer is punished | 没有答案要受罚", "invalid_gets_nothing",
+           SOFT + "    else:\n        rewards[i] = -1.0\n")
+wrong_soft("invalid_spoils_the_group", "one None spoils the group | 有 None 整组作废", "invalid_gets_nothing",
+           "if count > 0:", "if count > 0 and None not in own:")
+wrong_soft("invalid_is_nan", "no answer is a missing reward | 没有答案就是缺失奖励", "invalid_gets_nothing",
+           SOFT + '    else:\n        rewards[i] = float("nan")\n')
+wrong_soft("zero_over_zero", "there is always a highest count | 总有最高次数", "no_valid_answer",
+           "if count > 0:", "if answers[i] is not None or divisor == max(counts):")
+wrong_soft("no_valid_answer_is_nan", "without answers the reward is missing | 没有答案时奖励缺失", "no_valid_answer",
+           SOFT + 'if max(counts) == 0:\n    for i in members:\n        rewards[i] = float("nan")\n')
+wrong_soft("all_invalid_agree", "all agree on nothing | 都没作答也是一致", "no_valid_answer",
+           SOFT + "if max(counts) == 0:\n    for i in members:\n        rewards[i] = 1.0\n")
+wrong_soft("format_reward_for_all", "everyone gets the format reward | 人人有格式奖励", "no_valid_answer",
+           SOFT + "    elif format_reward:\n        rewards[i] = 1.0\n")
+wrong_soft("format_reward_ignored", "the answer is all that counts | 只看答案", "format_reward",
+           "(1.0 if format_reward else 0.0)", "0.0")
+wrong_soft("format_reward_always", "a box is always worth something | 写了方框就加分", "count_over_the_highest",
+           "(1.0 if format_reward else 0.0)", "1.0")
+wrong_soft("format_reward_reversed", "format_reward=True is without it | format_reward=True 时不加", "count_over_the_highest",
+           "if format_reward else", "if not format_reward else")
+wrong_soft("format_reward_before_division", "the format reward is normalized as well | 格式奖励也要归一化", "format_reward",
+           "count / divisor + (1.0 if format_reward else 0.0)", "(count + (1.0 if format_reward else 0.0)) / divisor")
+wrong_soft("format_reward_half", "the format reward is a half | 格式奖励是一半", "format_reward",
+           "1.0 if format_reward", "0.5 if format_reward")
+wrong_soft("format_reward_averaged", "answer and format reward are averaged | 两种奖励取平均", "format_reward",
+           "rewards[i] = count / divisor + (1.0 if format_reward else 0.0)",
+           "rewards[i] = (count / divisor + 1.0) / 2 if format_reward else count / divisor")
+wrong_soft("format_reward_to_the_best", "only the most frequent answer gets the format reward | 只有最多的答案得格式奖励", "format_reward",
+           "if format_reward else", "if format_reward and count == max(counts) else")
+wrong_soft("format_reward_for_max_only", 'the format reward belongs to "max" | 格式奖励只属于 "max"', "format_reward",
+           "if format_reward else", 'if format_reward and normalizer == "max" else')
+wrong_soft("counts_of_the_batch", "frequency is that of the batch | 频次是整批的", "each_group_on_its_own",
+           "own.count(answer)", "answers.count(answer)")
+wrong_soft("highest_of_the_batch", "the highest count is that of the batch | 最高次数是整批的", "each_group_on_its_own",
+           "max(counts) if", "max(answers.count(answer) for answer in own if answer is not None) if any(counts) and")
+wrong_soft("size_of_the_batch", "the share is that of the batch | 比例是整批的", "each_group_on_its_own",
+           "else len(members)", "else len(answers)")
+wrong_soft("mean_group_size", "all groups have one size | 各组大小相同", "each_group_on_its_own",
+           "else len(members)", "else len(answers) / len(group_ids.unique())")
+wrong_soft("only_the_last_group", "each group starts afresh | 每组重新开始", "each_group_on_its_own",
+           "rewards = torch.zeros(len(answers))\n" + SOFT.strip())
+wrong_soft("soft_groups_are_blocks", "members stand together | 同组回答相邻", "groups_may_interleave",
+           "members = list(range(members[0], members[0] + len(members)))\n" + SOFT.strip())
+wrong_soft("written_in_group_order", "rewards come group by group | 奖励按组排列", "groups_may_interleave",
+           "start = sum(int((group_ids == other).sum()) for other in group_ids.unique().tolist() if other < group)\n"
+           + but(SOFT, "zip(members, counts)", "enumerate(counts, start)").strip())
+wrong_soft("soft_ids_as_float", "float ids are the same ids | 浮点编号也一样", "groups_may_interleave",
+           "members = [i for i in range(len(answers)) if group_ids.float()[i] == float(group)]\n" + SOFT.strip())
+wrong_soft("soft_negative_ids_skipped", "negative ids are padding | 负编号是填充", "groups_may_interleave",
+           "if count > 0:", "if count > 0 and group >= 0:")
+wrong_soft("soft_break", "an empty count ends the loop | 没有次数就结束循环", "goes_on_after_a_group_without_answers",
+           "divisor = max(counts)", "if max(counts) == 0:\n    break\ndivisor = max(counts)")
+wrong_soft("soft_return", "an empty count ends the function | 没有次数就返回", "goes_on_after_a_group_without_answers",
+           "divisor = max(counts)", "if max(counts) == 0:\n    return rewards\ndivisor = max(counts)")
+wrong_soft("soft_compared_by_in", "an answer counts where it is contained | 被包含也算出现", "whole_answers_are_compared",
+           "own.count(answer)", "sum(other is not None and answer in other for other in own)")
+wrong_soft("soft_case_ignored", "case does not matter | 大小写不分", "whole_answers_are_compared",
+           "own = [answers[i] for i in members]", "own = [answers[i] and answers[i].lower() for i in members]")
+wrong_soft("soft_digits_sorted", "the same characters are the same answer | 字符相同就是同一答案", "whole_answers_are_compared",
+           "own = [answers[i] for i in members]", 'own = [answers[i] and "".join(sorted(answers[i])) for i in members]')
+wrong_soft("soft_word_none", "the word None is None | 单词 None 就是 None", "whole_answers_are_compared",
+           "0 if answer is None else", '0 if answer in (None, "None") else')
+wrong_soft("count_capped", "a hundred are enough | 一百就够了", "large_groups",
+           "own.count(answer)", "min(own.count(answer), 100)")
+wrong_soft("neighbors_only", "a group has at most a hundred | 一组至多一百条", "large_groups",
+           "own.count(answer)", "own[:100].count(answer) + own[300:].count(answer)")
+wrong_soft("soft_answers_emptied", "answers may be used up | 答案可以用完", "leaves_answers_alone",
+           SOFT + "if group == int(group_ids.max()):\n    answers[members[-1]] = None\n")
+wrong_soft("soft_ids_overwritten", "a finished group may be marked | 可以标记已完成的组", "leaves_answers_alone",
+           SOFT + "if group == int(group_ids.max()):\n    group_ids[members] = -1\n")
+wrong("no_validation_of_normalizer", "any other name means group | 其他名称都指组大小",
+      caught_by="check_soft_consensus_rewards_refuses_bad_input",
+      function='def soft_consensus_rewards(answers, group_ids, normalizer="max", format_reward=False):\n'
+               "    rewards = torch.zeros(len(answers))\n"
+               "    for group in group_ids.unique().tolist():\n"
+               "        members = [i for i, other in enumerate(group_ids.tolist()) if other == group]\n"
+               + "".join(f"        {line}\n" for line in SOFT.strip().splitlines()) + "    return rewards")
+
+
+# TODO 4: contrast_augmented_rewards
+
+POOL = """
+own = [answers[i] for i in members]
+pool = own + [answer for i, _, answer in comparisons if i in members]
+counts = [0 if answer is None else pool.count(answer) for answer in own]
+divisor = max(counts) if normalizer == "max" else len(pool)
+for i, count in zip(members, counts):
+    if count > 0:
+        rewards[i] = count / divisor + (1.0 if format_reward else 0.0)
+"""
+
+
+def wrong_pool(name: str, misconception: str, caught_by: str, *changes: str) -> None:
+    """A mistake told as the difference from POOL, or as code of its own."""
+    code = but(POOL, *changes) if len(changes) != 1 else changes[0]
+    wrong(name, misconception, caught_by=f"check_contrast_augmented_rewards_{caught_by}", todo_4=code)
+
+
+wrong_pool("comparisons_ignored", "comparisons change nothing | 比较不起作用", "comparisons_join_the_pool",
+           "own + [answer for i, _, answer in comparisons if i in members]", "own")
+wrong_pool("comparisons_only", "the pool is the comparisons | 答案池只有比较的答案", "comparisons_join_the_pool",
+           "own + [answer for i, _, answer in comparisons if i in members]",
+           "[answer for i, _, answer in comparisons if i in members] or own")
+wrong_pool("comparison_counts_twice", "a comparison is worth two votes | 一次比较算两票", "comparisons_join_the_pool",
+           "own + [answer for i, _, answer in comparisons if i in members]",
+           "own + 2 * [answer for i, _, answer in comparisons if i in members]")
+wrong_pool("divided_by_the_group_only", "the highest count is that of the group | 最高次数只在组内数", "comparisons_join_the_pool",
+           "max(counts) if", "max(map(own.count, own)) if")
+wrong_pool("pool_share_for_max", "the share of the pool is the reward | 奖励就是池中比例", "comparisons_join_the_pool",
+           'max(counts) if normalizer == "max" else len(pool)', "len(pool)")
+wrong_pool("pool_normalizer_reversed", '"max" and "group" change places | "max" 与 "group" 互换', "comparisons_join_the_pool",
+           'normalizer == "max"', 'normalizer != "max"')
+wrong_pool("pool_raw_count", "counts are rewards | 次数就是奖励", "comparisons_join_the_pool",
+           "count / divisor", "count")
+wrong_pool("comparison_votes_hard", "the pool elects one answer | 在池中选出一个答案", "comparisons_join_the_pool",
+           "count / divisor", "float(count == divisor) if normalizer == 'max' else count / divisor")
+wrong_pool("loser_pays", "who loses a comparison pays | 比较中落选的要扣分", "comparisons_join_the_pool",
+           "count / divisor", "(count - sum(i in (a, b) and z != answers[i] for a, b, z in comparisons)) / divisor")
+wrong_pool("max_without_comparisons_zero", "without comparisons there is no reward | 没有比较就没有奖励", "without_comparisons",
+           "if count > 0:", "if count > 0 and comparisons:")
+wrong_pool("full_round_expected", "every pair was compared | 每一对都比较过", "without_comparisons",
+           "else len(pool)", "else len(members) ** 2")
+wrong_pool("group_size_for_pool_size", "the share is that of the group | 除以组大小", "pool_size",
+           "else len(pool)", "else len(members)")
+wrong_pool("comparisons_for_pool_size", "the share is that of the comparisons | 除以比较的个数", "pool_size",
+           "else len(pool)", "else max(len(pool) - len(members), 1) if len(pool) > len(members) else len(pool)")
+wrong_pool("max_for_pool_size", "the highest count divides in any case | 总是除以最高次数", "pool_size",
+           'if normalizer == "max"', 'if normalizer == "max" or len(pool) > len(own)')
+wrong_pool("upper_triangle", "(j, i) repeats (i, j) | (j, i) 与 (i, j) 重复", "ordered_pairs",
+           "if i in members]", "if i in members and i < _]")
+wrong_pool("unordered_pairs", "one answer for each pair | 每对只留一个答案", "ordered_pairs",
+           "[answer for i, _, answer in comparisons if i in members]",
+           "list({tuple(sorted((i, j))): answer for i, j, answer in comparisons if i in members}.values())")
+wrong_pool("first_of_each_pair", "the first answer of a pair is the pair's | 每对取先给出的答案", "ordered_pairs",
+           "[answer for i, _, answer in comparisons if i in members]",
+           "list({tuple(sorted((i, j))): answer for i, j, answer in reversed(comparisons) if i in members}.values())")
+wrong_pool("pairs_must_agree", "only what both orders agree on counts | 两个次序一致才算", "ordered_pairs",
+           "if i in members]", "if i in members and dict(((a, b), z) for a, b, z in comparisons).get((_, i), answer) == answer]")
+wrong_pool("one_for_each_first", "each completion is compared once | 每条回答只比较一次", "repetitions_count",
+           "[answer for i, _, answer in comparisons if i in members]",
+           "list({i: answer for i, _, answer in comparisons if i in members}.values())")
+wrong_pool("set_of_answers", "the pool is a set | 答案池是集合", "repetitions_count",
+           "[answer for i, _, answer in comparisons if i in members]",
+           "list({answer for i, _, answer in comparisons if i in members})")
+wrong_pool("set_of_everything", "no answer stands twice in the pool | 池中答案不重复", "comparisons_join_the_pool",
+           "own + [answer for i, _, answer in comparisons if i in members]",
+           "list(set(own + [answer for i, _, answer in comparisons if i in members]))")
+wrong_pool("highest_of_the_pool", "the highest count is that of the pool | 最高次数是整个池的", "nobody_gave_it",
+           "max(counts) if", "max(pool.count(answer) for answer in pool if answer is not None) if any(counts) and")
+wrong_pool("strangers_left_out", "answers that nobody gave are no part of the pool | 没人给过的答案不进池", "nobody_gave_it",
+           "if i in members]", "if i in members and (answer is None or answer in own)]")
+wrong_pool("strangers_reward_both", "a new answer rewards the two that were read | 新答案奖励被读的两条", "nobody_gave_it",
+           "count / divisor", "(count + sum(i in (a, b) and z not in own + [None] for a, b, z in comparisons)) / divisor")
+wrong_pool("both_compared_rewarded", "who was compared is rewarded | 被比较的都得奖励", "comparisons_join_the_pool",
+           "count / divisor", "(count + sum(i in (a, b) for a, b, _ in comparisons)) / divisor")
+wrong_pool("only_if_it_took_part", "only a compared completion's answer gains | 只有参与比较的答案才增加",
+           "the_compared_get_nothing_for_it",
+           "pool.count(answer) for answer in own",
+           "own.count(answer) + sum(z == answer and answer in (answers[a], answers[b]) for a, b, z in comparisons) for answer in own")
+wrong_pool("winner_of_a_comparison_only", "the completion that won is rewarded, not its answer | 奖励胜出的那条，而不是答案",
+           "the_compared_get_nothing_for_it",
+           "count / divisor", "(own.count(answers[i]) + sum(i in (a, b) and z == answers[i] for a, b, z in comparisons)) / divisor")
+wrong_pool("first_solution_wins", "a comparison votes for its first solution | 比较投给解法 1", "the_compared_get_nothing_for_it",
+           "[answer for i, _, answer in comparisons if i in members]", "[answers[i] for i, _, answer in comparisons if i in members]")
+wrong_pool("none_comparisons_dropped", "an invalid comparison was not made | 无效的比较不算", "invalid_comparison",
+           "if i in members]", "if i in members and answer is not None]")
+wrong_pool("pool_none_matches", "None matches None in the pool | 池中 None 彼此相等", "invalid_comparison",
+           "0 if answer is None else pool.count(answer)", "pool.count(answer)")
+wrong_pool("pool_none_is_highest", "the highest count may be None's | 最高次数可以是 None 的", "invalid_comparison",
+           "max(counts) if", "max(pool.count(answer) for answer in own) if")
+wrong_pool("valid_pool_size", "the pool size counts valid answers | 池的大小只计有效答案", "invalid_comparison",
+           "else len(pool)", "else len(pool) - pool.count(None)")
+wrong_pool("invalid_completion_inherits", "a comparison answers for a silent completion | 比较替没作答的回答作答", "invalid_completion",
+           "own = [answers[i] for i in members]",
+           "own = [answers[i] or next((z for a, b, z in comparisons if a == i), None) for i in members]")
+wrong_pool("pool_zero_over_zero", "somebody gave an answer | 总有人作答", "invalid_completion",
+           "if count > 0:", "if answers[i] is not None or divisor == max(counts):")
+wrong_pool("invalid_in_group_dropped", "the pool holds valid completions only | 池中只放有效的回答", "invalid_completion",
+           "pool = own + ", "pool = [answer for answer in own if answer is not None] + ")
+wrong_pool("pool_format_ignored", "format_reward is for soft consensus | 格式奖励只用于软共识", "format_reward",
+           "(1.0 if format_reward else 0.0)", "0.0")
+wrong_pool("pool_format_always", "a valid answer always adds 1 | 有效答案总是加 1", "comparisons_join_the_pool",
+           "(1.0 if format_reward else 0.0)", "1.0")
+wrong_pool("pool_format_before_division", "the format reward is divided, too | 格式奖励也要除", "format_reward",
+           "count / divisor + (1.0 if format_reward else 0.0)", "(count + (1.0 if format_reward else 0.0)) / divisor")
+wrong_pool("pool_format_by_comparisons", "valid comparisons earn the format reward | 有效的比较得格式奖励", "format_reward",
+           "(1.0 if format_reward else 0.0)", "(float(sum(i == a and z is not None for a, _, z in comparisons)) if format_reward else 0.0)")
+wrong_pool("pool_format_for_max_only", 'only "max" has a format reward | 只有 "max" 有格式奖励', "format_reward",
+           "if format_reward else", 'if format_reward and normalizer == "max" else')
+wrong_pool("comparisons_of_all_groups", "all comparisons join every pool | 所有比较进入每个池", "each_group_on_its_own",
+           " if i in members]", "]")
+wrong_pool("group_of_the_first_comparison", "comparisons are of one group | 比较都属于同一组", "each_group_on_its_own",
+           "if i in members]", "if comparisons[0][0] in members]")
+wrong_pool("pool_of_the_batch", "the pool is the batch's | 池是整批的", "each_group_on_its_own",
+           "pool = own + ", "pool = list(answers) + ")
+wrong_pool("places_within_the_group", "i counts within the group | i 是组内的位置", "each_group_on_its_own",
+           "if i in members]", "if i < len(members)]")
+wrong_pool("block_of_the_group", "members stand together | 同组回答相邻", "groups_may_interleave",
+           "if i in members]", "if members[0] <= i < members[0] + len(members)]")
+wrong_pool("between_first_and_last", "what lies between belongs to the group | 首尾之间都属于本组", "groups_may_interleave",
+           "if i in members]", "if members[0] <= i <= members[-1]]")
+wrong_pool("pool_ids_as_float", "ids are compared as float | 编号按浮点数比较", "groups_may_interleave",
+           "if i in members]", "if group_ids.float()[i] == group_ids.float()[members[0]]]")
+wrong_pool("pool_ids_positive", "negative ids have no comparisons | 负编号没有比较", "groups_may_interleave",
+           "if i in members]", "if i in members and group >= 0]")
+wrong_pool("pool_break", "no count ends the loop | 没有次数就结束循环", "goes_on_after_a_group_without_answers",
+           "divisor = max(counts)", "if max(counts) == 0:\n    break\ndivisor = max(counts)")
+wrong_pool("pool_return", "no count ends the function | 没有次数就返回", "goes_on_after_a_group_without_answers",
+           "divisor = max(counts)", "if max(counts) == 0:\n    return rewards\ndivisor = max(counts)")
+wrong_pool("pool_compared_by_in", "an answer counts where it is contained | 被包含就算", "whole_answers_are_compared",
+           "pool.count(answer)", "sum(other is not None and answer in other for other in pool)")
+wrong_pool("pool_case_ignored", "case does not matter in the pool | 池中不分大小写", "whole_answers_are_compared",
+           "pool.count(answer)", "sum(other is not None and answer.lower() == other.lower() for other in pool)")
+wrong_pool("pool_none_as_text", "None is the word None | None 就是单词 None", "whole_answers_are_compared",
+           "pool.count(answer)", "list(map(str, pool)).count(answer)")
+wrong_pool("pool_digits_sorted", "the same digits are the same answer | 数字相同就是同一答案", "whole_answers_are_compared",
+           "pool.count(answer)", "sum(other is not None and sorted(answer) == sorted(other) for other in pool)")
+wrong_pool("comparisons_reversed", "the order of comparisons does not matter | 比较的次序无所谓", "leaves_inputs_alone",
+           POOL + "if group == int(group_ids.max()):\n    comparisons.reverse()\n")
+wrong_pool("answers_extended", "the pool may be the answers themselves | 池可以就是答案列表", "leaves_inputs_alone",
+           POOL + "if group == int(group_ids.max()):\n    answers.extend(answer for _, _, answer in comparisons)\n")
+wrong("no_validation_of_comparisons", "comparisons are taken as they come | 比较照单全收",
+      caught_by="check_contrast_augmented_rewards_refuses_bad_input",
+      function='def contrast_augmented_rewards(answers, group_ids, comparisons, normalizer="max", format_reward=False):\n'
+               "    require_answers(answers, group_ids)\n"
+               "    rewards = torch.zeros(len(answers))\n"
+               "    for group in group_ids.unique().tolist():\n"
+               "        members = [i for i, other in enumerate(group_ids.tolist()) if other == group]\n"
+               + "".join(f"        {line}\n" for line in POOL.strip().splitlines()) + "    return rewards")
+
+
+# TODO 5: om_grpo_loss
+
+LOSS = """
+loss_mask = completion_mask & ~answer_mask
+policy_losses = grpo_token_losses(
+    new_token_logps, old_token_logps, advantages, loss_mask, epsilon_low=epsilon_low, epsilon_high=epsilon_high)
+kl_mask = loss_mask if mask_kl else completion_mask
+token_kl = k3_kl(new_token_logps, reference_token_logps, kl_mask)
+loss = reduce_token_losses(policy_losses, loss_mask, reduction) + beta * reduce_token_losses(token_kl, kl_mask, reduction)
+"""
+# The same, written out: for mistakes inside the given functions.
+LONG_LOSS = """
+loss_mask = completion_mask & ~answer_mask
+ratios = (new_token_logps - old_token_logps.detach()).masked_fill(~loss_mask, 0.0).exp()
+clipped = ratios.clamp(1 - epsilon_low, 1 + epsilon_high)
+weights = advantages.detach()[:, None]
+policy_losses = -torch.minimum(ratios * weights, clipped * weights)
+kl_mask = loss_mask if mask_kl else completion_mask
+gaps = (reference_token_logps.detach() - new_token_logps).masked_fill(~kl_mask, 0.0)
+token_kl = torch.expm1(gaps) - gaps
+loss = reduce_token_losses(policy_losses, loss_mask, reduction) + beta * reduce_token_losses(token_kl, kl_mask, reduction)
+"""
+DEFAULTS = """
+def om_grpo_loss(new_token_logps, old_token_logps, reference_token_logps, advantages, completion_mask, answer_mask, beta=0.005,
+                 epsilon_low=0.2, epsilon_high=0.2, mask_kl=True, reduction="sequence_sum"):
+""" + "".join(f"    {line}\n" for line in LOSS.strip().splitlines()) + "    return loss\n"
+BOTH_REDUCED = LOSS.strip().splitlines()[-1]
+
+
+def wrong_loss(name: str, misconception: str, caught_by: str, *changes: str) -> None:
+    """A mistake told as the difference from LOSS, or as code of its own."""
+    code = but(LOSS, *changes) if len(changes) != 1 else changes[0]
+    wrong(name, misconception, caught_by=f"check_om_grpo_loss_{caught_by}", todo_5=code)
+
+
+def wrong_long(name: str, misconception: str, caught_by: str, *changes: str) -> None:
+    """A mistake told as the difference from LONG_LOSS."""
+    wrong(name, misconception, caught_by=f"check_om_grpo_loss_{caught_by}", todo_5=but(LONG_LOSS, *changes))
+
+
+wrong_loss("one_for_each_completion", "each completion has its loss | 每条回答一个损失", "one_number",
+           BOTH_REDUCED, "loss = (policy_losses + beta * token_kl).masked_fill(~kl_mask, 0.0).sum(dim=-1)")
+wrong_loss("token_losses_returned", "the optimizer reduces | 由优化器归约", "one_number",
+           BOTH_REDUCED, "loss = policy_losses + beta * token_kl")
+wrong_loss("kl_not_reduced", "the KL penalty is added to each token | KL 惩罚逐 Token 相加", "one_number",
+           "beta * reduce_token_losses(token_kl, kl_mask, reduction)", "beta * token_kl")
+wrong_loss("objective_returned", "the objective is the loss | 目标就是损失", "nothing_masked",
+           "reduce_token_losses(policy_losses, loss_mask, reduction) +", "-reduce_token_losses(policy_losses, loss_mask, reduction) +")
+wrong_loss("sum_over_completions", "completions are summed, too | 对回答也求和", "nothing_masked",
+           BOTH_REDUCED, BOTH_REDUCED + " * 1\nloss = loss * (len(advantages) if reduction == 'sequence_sum' else 1)")
+wrong_loss("mean_always", "a loss is a mean over tokens | 损失是对 Token 取平均", "nothing_masked",
+           "reduce_token_losses(policy_losses, loss_mask, reduction)",
+           "reduce_token_losses(policy_losses, loss_mask, 'sequence_mean' if reduction == 'sequence_sum' else reduction)")
+wrong_loss("divided_by_completion_length", "the sum is over the length of the completion | 和要除以回答长度", "nothing_masked",
+           "reduce_token_losses(policy_losses, loss_mask, reduction)",
+           "reduce_token_losses(policy_losses / completion_mask.sum(dim=-1, keepdim=True).clamp(min=1), loss_mask, reduction)")
+wrong_loss("divided_by_width", "the sum is over the width of the batch | 和要除以批宽", "nothing_masked",
+           "reduce_token_losses(policy_losses, loss_mask, reduction)",
+           "reduce_token_losses(policy_losses / completion_mask.shape[1], loss_mask, reduction)")
+wrong_loss("nothing_is_hidden", "this is GRPO | 这就是 GRPO", "answer_has_no_gradient",
+           "completion_mask & ~answer_mask", "completion_mask")
+wrong_loss("only_the_answer_learns", "the answer mask is the loss mask | 答案掩码就是损失掩码", "nothing_masked",
+           "completion_mask & ~answer_mask", "completion_mask & answer_mask")
+wrong_loss("answer_mask_as_loss_mask", "True stays in the loss | True 表示留在损失里", "nothing_masked",
+           "completion_mask & ~answer_mask", "answer_mask")
+wrong_loss("mask_or", "what is no answer is in the loss | 不是答案就在损失里", "nothing_masked",
+           "completion_mask & ~answer_mask", "completion_mask | ~answer_mask")
+wrong_loss("exclusive_or", "the masks differ on the loss | 两个掩码不同处就是损失", "padding_of_the_answer_mask",
+           "completion_mask & ~answer_mask", "completion_mask ^ answer_mask")
+wrong_loss("completions_with_an_answer_dropped", "who has a box is left out | 有方框的回答整条去掉", "answer_has_no_gradient",
+           "completion_mask & ~answer_mask", "completion_mask & ~answer_mask.any(dim=-1, keepdim=True)")
+wrong_loss("same_answer_place_everywhere", "the answer stands in one column | 答案都在同一列", "answer_costs_nothing",
+           "completion_mask & ~answer_mask", "completion_mask & ~answer_mask.any(dim=0)")
+wrong_loss("one_to_the_left", "the row that predicts the answer stands one before | 预测答案的那一行在前一位", "answer_has_no_gradient",
+           "completion_mask & ~answer_mask", "completion_mask & ~answer_mask.roll(-1, dims=1)")
+wrong_loss("one_to_the_right", "the answer's rows stand one after | 答案的行在后一位", "answer_has_no_gradient",
+           "completion_mask & ~answer_mask", "completion_mask & ~answer_mask.roll(1, dims=1)")
+wrong_loss("predicting_row_as_well", "answer and predicting row are masked | 答案与预测它的行都遮", "answer_has_no_gradient",
+           "completion_mask & ~answer_mask", "completion_mask & ~answer_mask & ~answer_mask.roll(-1, dims=1)")
+wrong_loss("braces_as_well", "the box around the answer is masked, too | 方框也要遮", "answer_has_no_gradient",
+           "completion_mask & ~answer_mask", "completion_mask & ~(answer_mask | answer_mask.roll(1, dims=1))")
+wrong_loss("everything_after_the_answer", "after the answer nothing counts | 答案之后都不算", "answer_has_no_gradient",
+           "completion_mask & ~answer_mask", "completion_mask & (answer_mask.cumsum(dim=1) == 0)")
+wrong_loss("everything_before_the_answer", "only what follows the answer learns | 只有答案之后的才学", "nothing_masked",
+           "completion_mask & ~answer_mask", "completion_mask & (answer_mask.flip(1).cumsum(dim=1).flip(1) == 0)"
+           " & answer_mask.any(dim=1, keepdim=True)")
+wrong_loss("first_answer_token_only", "one token of the answer is enough | 遮一个答案 Token 就够", "answer_has_no_gradient",
+           "completion_mask & ~answer_mask", "completion_mask & ~(answer_mask & (answer_mask.cumsum(dim=1) == 1))")
+wrong_loss("half_weight_on_the_answer", "the answer weighs half | 答案权重减半", "answer_has_no_gradient",
+           "loss_mask = completion_mask & ~answer_mask", "loss_mask = completion_mask",
+           "reduce_token_losses(policy_losses, loss_mask, reduction)",
+           "reduce_token_losses(policy_losses * torch.where(answer_mask, 0.5, 1.0), loss_mask, reduction)")
+wrong_loss("answer_value_kept", "only the gradient of the answer is stopped | 答案只停梯度", "answer_costs_nothing",
+           "loss_mask = completion_mask & ~answer_mask",
+           "loss_mask = completion_mask\nnew_token_logps = torch.where(answer_mask, new_token_logps.detach(), new_token_logps)")
+wrong_loss("mask_into_advantages", "the mask thins the advantage before it is used | 先用掩码削减优势", "advantages_are_taken_as_they_are",
+           "advantages, loss_mask, epsilon_low",
+           "advantages * (loss_mask.sum(dim=-1) / completion_mask.sum(dim=-1)), loss_mask, epsilon_low")
+wrong_loss("advantages_centered_again", "advantages are centered in the batch | 优势在批内再减均值", "nothing_masked",
+           "advantages, loss_mask, epsilon_low", "advantages - advantages.mean(), loss_mask, epsilon_low")
+wrong_loss("masked_mean_of_advantages", "the mask enters the group's mean | 掩码进入组均值", "advantages_are_taken_as_they_are",
+           "advantages, loss_mask, epsilon_low",
+           "(advantages[:, None] * loss_mask - ((advantages[:, None] * loss_mask).mean() - (advantages[:, None] * completion_mask).mean()))"
+           ", loss_mask, epsilon_low")
+wrong_loss("sign_of_the_advantage", "the sign of the advantage is enough | 只看优势的符号", "nothing_masked",
+           "advantages, loss_mask, epsilon_low", "advantages.sign(), loss_mask, epsilon_low")
+wrong_loss("columns_for_rows", "advantages belong to columns | 优势按列对应", "nothing_masked",
+           "advantages, loss_mask, epsilon_low",
+           "advantages.repeat(completion_mask.shape[1])[:completion_mask.shape[1]].expand(completion_mask.shape), loss_mask, epsilon_low")
+wrong_loss("sequence_mean_over_whole_length", "a mean divides by the whole length | 平均除以整条长度", "sequence_mean",
+           "reduce_token_losses(policy_losses, loss_mask, reduction)",
+           "reduce_token_losses(policy_losses, completion_mask, reduction)")
+wrong_loss("token_mean_over_all", "the token mean counts all tokens | Token 平均计入全部 Token", "token_mean",
+           "reduce_token_losses(policy_losses, loss_mask, reduction)",
+           "reduce_token_losses(policy_losses, completion_mask if reduction == 'token_mean' else loss_mask, reduction)")
+wrong_loss("token_mean_first_in_rows", "token mean is the mean of the means | Token 平均就是平均的平均", "token_mean",
+           "reduce_token_losses(policy_losses, loss_mask, reduction)",
+           "reduce_token_losses(policy_losses, loss_mask, 'sequence_mean' if reduction == 'token_mean' else reduction)")
+wrong("default_is_a_mean", "a loss averages by default | 损失默认取平均", caught_by="check_om_grpo_loss_sequence_sum_is_the_default",
+      function=but(DEFAULTS, 'reduction="sequence_sum"', 'reduction="sequence_mean"'))
+wrong_loss("reduction_ignored", "there is one reduction | 归约只有一种", "sequence_mean",
+           BOTH_REDUCED, BOTH_REDUCED.replace("reduction)", "'sequence_sum')"))
+wrong_loss("no_kl", "OM-GRPO has no KL | OM-GRPO 没有 KL", "kl_is_added",
+           "beta * reduce_token_losses(token_kl, kl_mask, reduction)", "0.0")
+wrong_loss("kl_subtracted", "the objective subtracts, so does the loss | 目标里是减，损失里也减", "kl_is_added",
+           "+ beta *", "- beta *")
+wrong_loss("kl_without_beta", "the KL penalty needs no coefficient | KL 惩罚不要系数", "kl_is_added",
+           "beta * reduce_token_losses(token_kl", "reduce_token_losses(token_kl")
+wrong_loss("kl_against_old", "the old policy is the reference | 旧策略就是参考策略", "kl_is_added",
+           "k3_kl(new_token_logps, reference_token_logps, kl_mask)", "k3_kl(new_token_logps, old_token_logps, kl_mask)")
+wrong_long("k3_reversed", "k3 of new minus reference | 取 new 减 reference 的 k3", "kl_is_added",
+           "(reference_token_logps.detach() - new_token_logps)", "(new_token_logps - reference_token_logps.detach())")
+wrong_long("k1_for_k3", "k1 is a KL estimator as well | k1 也是 KL 估计量", "kl_is_added",
+           "torch.expm1(gaps) - gaps", "-gaps")
+wrong_long("k2_for_k3", "k2 is nearly k3 | k2 与 k3 差不多", "kl_is_added",
+           "torch.expm1(gaps) - gaps", "gaps ** 2 / 2")
+wrong_loss("beta_twice", "beta counts in both places | beta 乘两次", "kl_is_added",
+           "+ beta *", "+ beta * beta *")
+wrong("default_beta_is_grpos", "beta is 0.04 as in GRPO | beta 与 GRPO 一样是 0.04", caught_by="check_om_grpo_loss_default_beta",
+      function=but(DEFAULTS, "beta=0.005", "beta=0.04"))
+wrong("default_beta_is_zero", "beta is 0 as in TRL | beta 与 TRL 一样是 0", caught_by="check_om_grpo_loss_default_beta",
+      function=but(DEFAULTS, "beta=0.005", "beta=0.0"))
+wrong_loss("kl_unmasked", "the mask is for the policy term | 掩码只管策略项", "kl_is_masked",
+           "loss_mask if mask_kl else completion_mask", "completion_mask")
+wrong_loss("kl_masked_but_divided_by_all", "the KL mean counts answer tokens | KL 的平均计入答案 Token", "kl_is_masked",
+           "beta * reduce_token_losses(token_kl, kl_mask, reduction)", "beta * reduce_token_losses(token_kl, completion_mask, reduction)")
+wrong_loss("mask_kl_reversed", "mask_kl=True keeps the answer | mask_kl=True 保留答案", "kl_is_masked",
+           "loss_mask if mask_kl else completion_mask", "completion_mask if mask_kl else loss_mask")
+wrong_loss("kl_on_the_answer_only", "the KL penalty holds the answer | KL 惩罚只管答案", "kl_is_added",
+           "loss_mask if mask_kl else completion_mask", "completion_mask & answer_mask")
+wrong_loss("kl_always_masked", "the KL penalty never sees the answer | KL 惩罚从不含答案", "kl_may_keep_the_answer",
+           "loss_mask if mask_kl else completion_mask", "loss_mask")
+wrong_loss("mask_kl_false_masks_nothing", "without mask_kl nothing is masked | mask_kl=False 时什么都不遮", "kl_may_keep_the_answer",
+           "loss_mask = completion_mask & ~answer_mask", "loss_mask = completion_mask & ~answer_mask if mask_kl else completion_mask")
+wrong_loss("mask_kl_false_drops_kl", "without mask_kl there is no KL | mask_kl=False 时没有 KL", "kl_may_keep_the_answer",
+           "+ beta *", "+ (beta if mask_kl else 0.0) *")
+wrong_loss("kept_kl_without_gradient", "the answer's KL is only reported | 答案的 KL 只用于报告", "kl_may_keep_the_answer",
+           "k3_kl(new_token_logps, reference",
+           "k3_kl(torch.where(answer_mask, new_token_logps.detach(), new_token_logps), reference")
+wrong_loss("kept_kl_on_padding", "unmasked means everywhere | 不遮就是处处都算", "kl_may_keep_the_answer",
+           "loss_mask if mask_kl else completion_mask", "loss_mask if mask_kl else torch.ones_like(completion_mask)")
+wrong_loss("kept_kl_divided_by_loss_mask", "one divisor serves both terms | 两项共用一个除数", "kept_kl_has_its_own_divisor",
+           BOTH_REDUCED,
+           "lengths = loss_mask.sum(dim=-1)\n"
+           "kl_sums = token_kl.sum(dim=-1)\n"
+           "kl = {'sequence_sum': kl_sums.mean(), 'sequence_mean': (kl_sums / lengths.clamp(min=1)).mean(),\n"
+           "      'token_mean': kl_sums.sum() / lengths.sum().clamp(min=1)}[reduction]\n"
+           "loss = reduce_token_losses(policy_losses, loss_mask, reduction) + beta * kl")
+wrong_loss("both_divided_by_kl_mask", "the larger mask divides both terms | 两项都除以较大的掩码", "kept_kl_has_its_own_divisor",
+           "reduce_token_losses(policy_losses, loss_mask, reduction)", "reduce_token_losses(policy_losses, kl_mask, reduction)")
+wrong_loss("kl_detached", "the KL penalty is a number | KL 惩罚只是一个数", "kl_teaches",
+           "token_kl = k3_kl(new_token_logps,", "token_kl = k3_kl(new_token_logps.detach(),")
+wrong_loss("kl_in_the_advantage", "the KL penalty lowers the advantage | KL 惩罚从优势里减", "kl_is_added",
+           LOSS.replace("policy_losses = grpo", "kl_mask = loss_mask if mask_kl else completion_mask\n"
+                        "token_kl = k3_kl(new_token_logps, reference_token_logps, kl_mask)\npolicy_losses = grpo")
+           .replace("advantages, loss_mask", "advantages - beta * token_kl.sum(dim=-1), loss_mask", 1)
+           .replace(" + beta * reduce_token_losses(token_kl, kl_mask, reduction)", ""))
+wrong_loss("kl_times_ratio", "the KL penalty is weighted by the ratio | KL 惩罚要乘比率", "kl_is_not_weighted",
+           "beta * reduce_token_losses(token_kl, kl_mask",
+           "beta * reduce_token_losses(\n"
+           "    token_kl * (new_token_logps - old_token_logps.detach()).masked_fill(~kl_mask, 0.0).exp(), kl_mask")
+wrong_long("kl_inside_the_minimum", "KL belongs to the unclipped surrogate | KL 属于未裁剪的代理目标", "kl_is_not_weighted",
+           "policy_losses = -torch.minimum(ratios * weights, clipped * weights)\n", "",
+           "token_kl = torch.expm1(gaps) - gaps\n",
+           "token_kl = torch.expm1(gaps) - gaps\n"
+           "policy_losses = -torch.minimum(ratios * weights - beta * token_kl, clipped * weights)\n",
+           " + beta * reduce_token_losses(token_kl, kl_mask, reduction)", "")
+wrong_loss("loss_detached", "the loss is a number | 损失只是一个数", "policy_gradient",
+           BOTH_REDUCED, BOTH_REDUCED + "\nloss = loss.detach()")
+wrong_loss("policy_term_detached", "only the KL penalty needs a gradient | 只有 KL 惩罚要梯度", "policy_gradient",
+           "reduce_token_losses(policy_losses, loss_mask, reduction)", "reduce_token_losses(policy_losses.detach(), loss_mask, reduction)")
+wrong_long("old_over_new", "the ratio is old over new | 比率是旧比新", "policy_gradient",
+           "(new_token_logps - old_token_logps.detach())", "(old_token_logps.detach() - new_token_logps)")
+wrong_long("no_ratio", "at the first step the ratio is 1 | 第一步比率为 1", "policy_gradient",
+           "(new_token_logps - old_token_logps.detach())", "(new_token_logps - new_token_logps.detach())")
+wrong_long("log_ratio", "the log-ratio is the ratio | 对数比率就是比率", "nothing_masked",
+           ".masked_fill(~loss_mask, 0.0).exp()", ".masked_fill(~loss_mask, 0.0)")
+wrong_long("sequence_ratio", "the ratio is RLOO's | 用 RLOO 的序列比率", "policy_gradient",
+           ".masked_fill(~loss_mask, 0.0).exp()", ".masked_fill(~loss_mask, 0.0).sum(dim=-1, keepdim=True).exp().expand(loss_mask.shape)")
+wrong_loss("ratio_to_reference", "the ratio is to the reference policy | 比率对照参考策略", "policy_gradient",
+           "new_token_logps, old_token_logps, advantages", "new_token_logps, reference_token_logps, advantages")
+wrong_loss("epsilons_swapped", "epsilon_low bounds from above | epsilon_low 是上界", "bounds",
+           "epsilon_low=epsilon_low, epsilon_high=epsilon_high", "epsilon_low=epsilon_high, epsilon_high=epsilon_low")
+wrong_loss("one_epsilon", "one epsilon is enough | 一个 epsilon 就够", "bounds",
+           "epsilon_high=epsilon_high", "epsilon_high=epsilon_low")
+wrong_loss("epsilons_forgotten", "the defaults will do | 用默认值就行", "bounds",
+           ", epsilon_low=epsilon_low, epsilon_high=epsilon_high", "")
+wrong("default_clip_higher", "the upper bound is DAPO's | 上界与 DAPO 一样", caught_by="check_om_grpo_loss_default_bounds",
+      function=but(DEFAULTS, "epsilon_high=0.2,", "epsilon_high=0.28,"))
+wrong("default_lower_bound", "the lower bound is tighter | 下界更紧", caught_by="check_om_grpo_loss_default_bounds",
+      function=but(DEFAULTS, "epsilon_low=0.2,", "epsilon_low=0.1,"))
+wrong_long("always_clipped", "the clipped surrogate is the objective | 只用裁剪后的代理目标", "takes_the_smaller_surrogate",
+           "torch.minimum(ratios * weights, clipped * weights)", "(clipped * weights)")
+wrong_long("larger_surrogate", "of the surrogates the larger one counts | 取较大的代理目标", "bounds",
+           "torch.minimum", "torch.maximum")
+wrong_long("never_clipped", "small steps need no clip | 步子小就不用裁剪", "bounds",
+           "torch.minimum(ratios * weights, clipped * weights)", "(ratios * weights)")
+wrong_long("smaller_ratio", "the smaller ratio counts | 取较小的比率", "bounds",
+           "torch.minimum(ratios * weights, clipped * weights)", "(torch.minimum(ratios, clipped) * weights)")
+wrong_long("old_not_detached", "the old policy may learn | 旧策略也可以学", "only_new_learns",
+           "old_token_logps.detach()", "old_token_logps")
+wrong_long("reference_not_detached", "the reference policy may learn | 参考策略也可以学", "only_new_learns",
+           "reference_token_logps.detach()", "reference_token_logps")
+wrong_long("advantages_not_detached", "advantages carry a gradient | 优势带梯度", "only_new_learns",
+           "advantages.detach()[:, None]", "advantages[:, None]")
+wrong_long("policy_multiplied_by_mask", "0 times anything is 0 | 0 乘任何数都是 0", "what_is_left_out_may_be_infinite",
+           "ratios = (new_token_logps - old_token_logps.detach()).masked_fill(~loss_mask, 0.0).exp()",
+           "ratios = (new_token_logps - old_token_logps.detach()).exp()",
+           "policy_losses = -torch.minimum(ratios * weights, clipped * weights)",
+           "policy_losses = -torch.minimum(ratios * weights, clipped * weights) * loss_mask")
+wrong_long("policy_masked_too_late", "the value is masked, that is enough | 遮住数值就够了", "what_is_left_out_may_be_infinite",
+           "ratios = (new_token_logps - old_token_logps.detach()).masked_fill(~loss_mask, 0.0).exp()",
+           "ratios = (new_token_logps - old_token_logps.detach()).exp()")
+wrong_long("kl_masked_too_late", "the KL's value is masked, that is enough | 遮住 KL 的数值就够了", "what_is_left_out_may_be_infinite",
+           "gaps = (reference_token_logps.detach() - new_token_logps).masked_fill(~kl_mask, 0.0)",
+           "gaps = reference_token_logps.detach() - new_token_logps")
+wrong_loss("weights_multiplied", "a mask multiplies the losses | 掩码乘到损失上", "what_is_left_out_may_be_infinite", """
+loss_mask = completion_mask & ~answer_mask
+gaps = reference_token_logps.detach() - new_token_logps
+kl_mask = loss_mask if mask_kl else completion_mask
+ratios, fixed = (new_token_logps - old_token_logps.detach()).exp(), advantages.detach()[:, None]
+surrogates = torch.minimum(ratios * fixed, ratios.clamp(1 - epsilon_low, 1 + epsilon_high) * fixed)
+terms = [(-surrogates * loss_mask, loss_mask), (beta * (gaps.exp() - 1 - gaps) * kl_mask, kl_mask)]
+loss = 0.0
+for values, mask in terms:
+    sums, lengths = values.sum(dim=-1), mask.sum(dim=-1)
+    loss = loss + {"sequence_sum": sums.mean(), "sequence_mean": (sums / lengths.clamp(min=1)).mean(),
+                   "token_mean": sums.sum() / lengths.sum().clamp(min=1)}[reduction]
+""")
+wrong_long("kept_kl_padding_leaks", "only the answer can hold junk | 只有答案处可能有杂数", "kept_kl_padding_may_be_infinite",
+           ".masked_fill(~kl_mask, 0.0)", ".masked_fill(~kl_mask, 0.0) if mask_kl else reference_token_logps.detach() - new_token_logps")
+wrong_loss("empty_completions_left_out", "a completion without tokens is none | 没有 Token 的回答不算", "nothing_left",
+           BOTH_REDUCED, "some = completion_mask.any(dim=-1) & ~(completion_mask & ~loss_mask).all(dim=-1) & loss_mask.any(dim=-1)\n"
+           "some = some if some.any() else ~some\n"
+           + BOTH_REDUCED.replace("policy_losses, loss_mask", "policy_losses[some], loss_mask[some]"))
+wrong_loss("zero_over_zero_tokens", "each completion has a token left | 每条回答总有剩下的 Token", "nothing_left",
+           BOTH_REDUCED, "sums, lengths = policy_losses.sum(dim=-1), loss_mask.sum(dim=-1)\n"
+           "policy = {'sequence_sum': sums.mean(), 'sequence_mean': (sums / lengths).mean(),\n"
+           "          'token_mean': sums.sum() / lengths.sum()}[reduction]\n"
+           "loss = policy + beta * reduce_token_losses(token_kl, kl_mask, reduction)")
+wrong_loss("last_answer_run_only", "the answer is one run of tokens | 答案是连续的一段", "answer_anywhere",
+           "completion_mask & ~answer_mask",
+           "completion_mask & ~(answer_mask & ((~answer_mask).flip(1).cumsum(dim=1).flip(1)"
+           " == ((~answer_mask).flip(1).cumsum(dim=1).flip(1) + 999 * ~answer_mask).amin(dim=1, keepdim=True)))")
+wrong_long("advantages_clamped", "large advantages are cut | 大优势要截断", "limits_nothing",
+           "advantages.detach()[:, None]", "advantages.detach()[:, None].clamp(-10, 10)")
+wrong_long("ratio_limited", "a ratio over 10 is an error | 比率超过 10 是错误", "limits_nothing",
+           ".masked_fill(~loss_mask, 0.0).exp()", ".masked_fill(~loss_mask, 0.0).exp().clamp(max=10.0)")
+wrong_long("kl_limited", "a KL over 10 is an error | KL 超过 10 是错误", "limits_nothing",
+           "torch.expm1(gaps) - gaps", "(torch.expm1(gaps) - gaps).clamp(max=10.0)")
+wrong_loss("mask_overwritten", "&= builds the loss mask | 用 &= 得到损失掩码", "leaves_inputs_alone",
+           "loss_mask = completion_mask & ~answer_mask", "loss_mask = completion_mask\nloss_mask &= ~answer_mask")
+wrong_loss("answer_mask_trimmed_in_place", "the answer mask may be trimmed | 可以就地修剪答案掩码", "leaves_inputs_alone",
+           "loss_mask = completion_mask & ~answer_mask", "answer_mask &= completion_mask\nloss_mask = completion_mask & ~answer_mask")
+wrong_loss("cut_to_float32", "float32 is exact enough | float32 够精确", "keeps_float64",
+           "new_token_logps, old_token_logps, advantages", "new_token_logps.float(), old_token_logps.float(), advantages.float()")
+wrong("no_validation_of_masks", "masks are taken as they come | 掩码照单全收", caught_by="check_om_grpo_loss_refuses_bad_input",
+      function=DEFAULTS)

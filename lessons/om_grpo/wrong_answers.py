@@ -925,3 +925,13 @@ wrong_loss("cut_to_float32", "float32 is exact enough | float32 够精确", "kee
            "new_token_logps, old_token_logps, advantages", "new_token_logps.float(), old_token_logps.float(), advantages.float()")
 wrong("no_validation_of_masks", "masks are taken as they come | 掩码照单全收", caught_by="check_om_grpo_loss_refuses_bad_input",
       function=DEFAULTS)
+
+# Mutants that compute the same
+
+for number in (1, -1):
+    equivalent(f"TODO 1: 0 -> {number}", because="without an answer the interval is empty wherever it lies: `first` and `last` stay equal")
+for todo in (3, 4):
+    equivalent(f"TODO {todo}: zip(members, counts, strict=True) -> zip(members, counts)", because="both lists have one entry a member")
+    equivalent(f"TODO {todo}: True -> False", because="the same: strict=False on lists of one length")
+    equivalent(f"TODO {todo}: 0 -> -1", because="a count of None is passed over, and the highest only if nobody is rewarded")
+equivalent("TODO 4: i -> _ (place 3)", because="both completions of a comparison are of one group, which the input check holds")

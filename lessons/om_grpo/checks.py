@@ -176,11 +176,12 @@ def check_majority_vote_rewards_no_valid_answer(answers):
 
 
 def check_majority_vote_rewards_tie_is_reported_to_the_whole_group(answers):
-    _, tied = answers.majority_vote_rewards(["3", "5", "3", "5", "8", None], torch.zeros(6, dtype=torch.int64))
-    expect_close(tied, torch.tensor([True] * 6), message(
-        en="Two answers share the highest count: every completion of the group is told so, the losers and those without a "
-           "valid answer, too.",
-        zh="有两个答案并列最高：整组每条回答的 tied 都为 True，落选的、没有有效答案的也一样。"))
+    for votes in (["3", "5", "3", "5", "8", None], ["1", "2", "3", "4"]):
+        _, tied = answers.majority_vote_rewards(votes, torch.zeros(len(votes), dtype=torch.int64))
+        expect_close(tied, torch.tensor([True] * len(votes)), message(
+            en="Several answers share the highest count: every completion of the group is told so, the losers and those without a "
+               "valid answer, too.",
+            zh="不止一个答案并列最高：整组每条回答的 tied 都为 True，落选的、没有有效答案的也一样。"))
 
 
 def check_majority_vote_rewards_no_tie(answers):
@@ -224,8 +225,9 @@ def check_majority_vote_rewards_whole_answers_are_compared(answers):
         en="Two answers are one vote for the same only if they are the same string: a part of a longer answer, another case, or the word "
            "None is another answer.",
         zh="只有字符串完全相同才算投给同一个答案：长答案的一部分、大小写不同、单词 None 都是另外的答案。")
+    long = "1" * 200
     for votes, rewards in ((["1", "120", "21", "12", "12"], [0.0, 0.0, 0.0, 1.0, 1.0]), (["x", "X", "X"], [0.0, 1.0, 1.0]),
-                           (["2", "None", None, "None"], [0.0, 1.0, 0.0, 1.0])):
+                           (["2", "None", None, "None"], [0.0, 1.0, 0.0, 1.0]), ([long + "2", long + "3", long + "3"], [0.0, 1.0, 1.0])):
         got, _ = answers.majority_vote_rewards(votes, torch.zeros(len(votes), dtype=torch.int64))
         expect_close(got, torch.tensor(rewards), said)
 
@@ -360,15 +362,20 @@ def check_soft_consensus_rewards_whole_answers_are_compared(answers):
         zh="答案只有整个字符串相同才算相等：长答案的一部分、大小写不同、单词 None 都是另外的答案。")
     got = answers.soft_consensus_rewards(["1", "12", "21", "12"], torch.zeros(4, dtype=torch.int64), "group")
     expect_close(got, torch.tensor([0.25, 0.5, 0.25, 0.5]), said)
-    got = answers.soft_consensus_rewards(["x", "X", "None", None], torch.zeros(4, dtype=torch.int64), "group")
-    expect_close(got, torch.tensor([0.25, 0.25, 0.25, 0.0]), said)
+    long = "1" * 200
+    got = answers.soft_consensus_rewards(["x", "X", "None", None, long + "2", long + "3"], torch.zeros(6, dtype=torch.int64))
+    expect_close(got, torch.tensor([1.0, 1.0, 1.0, 0.0, 1.0, 1.0]), said)
 
 
 def check_soft_consensus_rewards_large_groups(answers):
-    got = answers.soft_consensus_rewards(["8"] * 300 + ["9"] * 100, torch.zeros(400, dtype=torch.int64))
-    expect_close(got, torch.tensor([1.0] * 300 + [1 / 3] * 100), message(
-        en="A group may hold hundreds of completions: every one is counted.",
-        zh="一组可以有几百条回答：每一条都要计入。"))
+    votes, group_ids = ["8"] * 300 + ["9"] * 99 + ["7"], torch.zeros(400, dtype=torch.int64)
+    said = message(
+        en="A group may hold hundreds of completions: every one is counted, and a rare answer's reward is as small as it is.",
+        zh="一组可以有几百条回答：每一条都要计入，稀有答案的奖励该多小就多小。")
+    for normalizer, divisor in (("max", 300), ("group", 400)):
+        got = answers.soft_consensus_rewards(votes, group_ids, normalizer)
+        expect_close(divisor * got, torch.tensor([300.0] * 300 + [99.0] * 99 + [1.0]), said)
+        expect_close(divisor * got[-1], torch.tensor(1.0), said)
 
 
 def check_soft_consensus_rewards_leaves_answers_alone(answers):
@@ -549,6 +556,22 @@ def check_contrast_augmented_rewards_whole_answers_are_compared(answers):
     expect_close(got, torch.tensor([1 / 3, 1.0, 1 / 3]), said)
     got = answers.contrast_augmented_rewards(["None", "2", "2"], group_ids, [(0, 1, None), (1, 0, None), (0, 2, None)])
     expect_close(got, torch.tensor([0.5, 1.0, 1.0]), said)
+    long = "1" * 200
+    got = answers.contrast_augmented_rewards([long + "2", long + "3", "x"], group_ids, [(0, 1, long + "3"), (1, 0, long)])
+    expect_close(got, torch.tensor([0.5, 1.0, 0.5]), said)
+
+
+def check_contrast_augmented_rewards_full_round(answers):
+    votes = ["A"] * 5 + ["B"] * 3
+    comparisons = [(i, j, votes[max(i, j)]) for i in range(8) for j in range(8) if i != j]
+    said = message(
+        en="Eight completions, each compared with each other in both orders, make a pool of 64: all of it counts. A group may also be one "
+           "completion, which nothing is compared with.",
+        zh="8 条回答两两比较，两种先后各一次，答案池共 64 个，全部计入。一组也可以只有一条回答，没有可比的。")
+    got = answers.contrast_augmented_rewards([*votes, "C"], torch.tensor([0] * 8 + [1]), comparisons, "group")
+    expect_close(got, torch.tensor([25 / 64] * 5 + [39 / 64] * 3 + [1.0]), said)
+    got = answers.contrast_augmented_rewards([*votes, "C"], torch.tensor([0] * 8 + [1]), comparisons)
+    expect_close(got, torch.tensor([25 / 39] * 5 + [1.0] * 4), said)
 
 
 def check_contrast_augmented_rewards_leaves_inputs_alone(answers):
@@ -685,7 +708,7 @@ def check_om_grpo_loss_kl_is_added(answers):
         en="The loss grows by beta times the KL penalty, k3 of reference minus new, summed and averaged as the policy term is: added, not "
            "subtracted, against the reference policy and not the old one.",
         zh="损失增加 beta 乘 KL 惩罚，即 reference 减 new 的 k3，与策略项一样求和再平均：是加而不是减，对照的是参考策略而不是旧策略。")
-    for beta in (0.5, 2.0):
+    for beta in (0.5, 50.0):
         got = answers.om_grpo_loss(new, new.clone(), torch.tensor([[-1.0, -2.0], [-2.5, -2.0]]), torch.zeros(2), mask, mask & False, beta)
         expect_close(got, torch.tensor(beta * 0.4124063), said)  # k3(1) = 0.718282, k3(-0.5) = 0.106531, over 2 completions
     got = answers.om_grpo_loss(new, new.clone(), new + 1, torch.zeros(2), mask, mask & False, beta=0.0)
@@ -739,12 +762,15 @@ def check_om_grpo_loss_kl_is_masked(answers):
 
 def check_om_grpo_loss_kl_may_keep_the_answer(answers):
     new, mask = torch.full((1, 4), -2.0, requires_grad=True), torch.tensor([[True, True, True, False]])
-    answer_mask = torch.tensor([[False, True, False, False]])
-    got = answers.om_grpo_loss(new, new.detach().clone(), new.detach() + 1, torch.tensor([2.0]), mask, answer_mask, 1.0, mask_kl=False)
-    expect_close((got, gradient(got, new)), (-4.0 + 3 * 0.718282, [[-3.718282, -1.718282, -3.718282, 0.0]]), message(
+    old, reference = new.detach().clone(), new.detach() + 1
+    said = message(
         en="With mask_kl=False the answer tokens pay the KL penalty, gradient included, while the policy term still leaves them out; "
            "padding pays nothing.",
-        zh="mask_kl=False 时答案 Token 要付 KL 惩罚，并保留其梯度，而策略项仍不含它们；填充处什么都不付。"))
+        zh="mask_kl=False 时答案 Token 要付 KL 惩罚，并保留其梯度，而策略项仍不含它们；填充处什么都不付。")
+    for answer_mask, loss, slopes in (([[False, True, False, False]], -4.0, [[-3.718282, -1.718282, -3.718282, 0.0]]),
+                                      ([[True, True, True, False]], 0.0, [[-1.718282] * 3 + [0.0]])):
+        got = answers.om_grpo_loss(new, old, reference, torch.tensor([2.0]), mask, torch.tensor(answer_mask), 1.0, mask_kl=False)
+        expect_close((got, gradient(got, new)), (loss + 3 * 0.718282, slopes), said)
 
 
 def check_om_grpo_loss_kept_kl_has_its_own_divisor(answers):
@@ -771,6 +797,16 @@ def check_om_grpo_loss_bounds(answers):
             expect_close(got, torch.tensor(losses[row] / 4), message(
                 en="The token ratio is held between 1 - epsilon_low and 1 + epsilon_high, each bound with its own epsilon.",
                 zh="Token 比率限制在 1 - epsilon_low 与 1 + epsilon_high 之间，上下界各用各的 epsilon。"))
+
+
+def check_om_grpo_loss_epsilons_may_be_wide(answers):
+    old, mask = torch.full((1, 1), -2.0), torch.ones(1, 1, dtype=torch.bool)
+    for ratio, advantage, loss in ((2.4, 1.0, -2.4), (9.0, 1.0, -6.0), (0.02, -1.0, 0.05)):  # inside; 1 + 5; 1 - 0.95
+        new = old + math.log(ratio)
+        got = answers.om_grpo_loss(new, old, new, torch.tensor([advantage]), mask, mask & False, epsilon_low=0.95, epsilon_high=5.0)
+        expect_close(got, torch.tensor(loss), message(
+            en="The clip range is taken as it is given: epsilon_high may exceed 1, epsilon_low may come near 1.",
+            zh="裁剪范围按给定的取：epsilon_high 可以大于 1，epsilon_low 可以接近 1。"))
 
 
 def check_om_grpo_loss_default_bounds(answers):

@@ -346,6 +346,10 @@ wrong_vote("the_word_none_is_invalid", "the word None is no answer | 单词 None
            "if answers[i] is not None]", 'if answers[i] not in (None, "None")]')
 wrong_vote("digits_added", "the same digits are the same answer | 数字相同就是同一答案", "whole_answers_are_compared",
            "rewards[i] = answers[i] == winner", "rewards[i] = answers[i] is not None and sorted(answers[i]) == sorted(winner)")
+wrong_vote("tie_of_exactly_two", "a tie is between two | 平票是两者之间的事", "tie_is_reported_to_the_whole_group",
+           "len(leaders) > 1", "len(leaders) == 2")
+wrong_vote("compared_by_the_beginning", "the beginning of an answer tells it | 答案看开头就够", "whole_answers_are_compared",
+           "answers[i] == winner", "(answers[i] or '')[:100] == winner[:100]")
 wrong_vote("one_alone_elects_nobody", "one vote is no vote | 一票不算投票", "any_group_size",
            "if votes:", "if votes and len(members) > 1:")
 wrong_vote("only_the_first_hundred", "a hundred votes decide | 一百票就够了", "any_group_size",
@@ -478,6 +482,12 @@ wrong_soft("soft_digits_sorted", "the same characters are the same answer | 字�
            "own = [answers[i] for i in members]", 'own = [answers[i] and "".join(sorted(answers[i])) for i in members]')
 wrong_soft("soft_word_none", "the word None is None | 单词 None 就是 None", "whole_answers_are_compared",
            "0 if answer is None else", '0 if answer in (None, "None") else')
+wrong_soft("soft_cut_to_length", "the beginning of an answer tells it | 答案看开头就够", "whole_answers_are_compared",
+           "own = [answers[i] for i in members]", "own = [answers[i] and answers[i][:100] for i in members]")
+wrong_soft("no_reward_below_a_hundredth", "a rare answer gets at least 0.01 | 稀有答案至少得 0.01", "large_groups",
+           "count / divisor", "max(count / divisor, 0.01)")
+wrong_soft("size_capped", "a group has at most 64 | 一组至多 64 条", "large_groups",
+           "else len(members)", "else min(len(members), 64)")
 wrong_soft("count_capped", "a hundred are enough | 一百就够了", "large_groups",
            "own.count(answer)", "min(own.count(answer), 100)")
 wrong_soft("neighbors_only", "a group has at most a hundred | 一组至多一百条", "large_groups",
@@ -633,6 +643,12 @@ wrong_pool("pool_none_as_text", "None is the word None | None 就是单词 None"
            "pool.count(answer)", "list(map(str, pool)).count(answer)")
 wrong_pool("pool_digits_sorted", "the same digits are the same answer | 数字相同就是同一答案", "whole_answers_are_compared",
            "pool.count(answer)", "sum(other is not None and sorted(answer) == sorted(other) for other in pool)")
+wrong_pool("pool_cut_to_length", "the beginning of an answer tells it | 答案看开头就够", "whole_answers_are_compared",
+           "pool.count(answer)", "sum(other is not None and answer[:100] == other[:100] for other in pool)")
+wrong_pool("pool_capped", "forty entries are enough | 四十个就够了", "full_round",
+           "counts = [", "pool = pool[:40]\ncounts = [")
+wrong_pool("pool_needs_a_pair", "one completion alone has no pool | 单独一条没有答案池", "full_round",
+           "if count > 0:", "if count > 0 and len(members) > 1:")
 wrong_pool("comparisons_reversed", "the order of comparisons does not matter | 比较的次序无所谓", "leaves_inputs_alone",
            POOL + "if group == int(group_ids.max()):\n    comparisons.reverse()\n")
 wrong_pool("answers_extended", "the pool may be the answers themselves | 池可以就是答案列表", "leaves_inputs_alone",
@@ -854,6 +870,15 @@ wrong_loss("one_epsilon", "one epsilon is enough | 一个 epsilon 就够", "boun
            "epsilon_high=epsilon_high", "epsilon_high=epsilon_low")
 wrong_loss("epsilons_forgotten", "the defaults will do | 用默认值就行", "bounds",
            ", epsilon_low=epsilon_low, epsilon_high=epsilon_high", "")
+wrong_loss("epsilons_held_below_one_half", "bounds stay near 1 | 边界总在 1 附近", "epsilons_may_be_wide",
+           "epsilon_low=epsilon_low", "epsilon_low=min(epsilon_low, 0.5)")
+wrong_loss("upper_epsilon_held_below_one", "a ratio never doubles | 比率不会翻倍", "epsilons_may_be_wide",
+           "epsilon_high=epsilon_high", "epsilon_high=min(epsilon_high, 1.0)")
+wrong_loss("kept_kl_needs_a_token_in_the_loss", "a completion out of the loss pays no KL | 不在损失中的回答不付 KL", "kl_may_keep_the_answer",
+           "loss_mask if mask_kl else completion_mask",
+           "loss_mask if mask_kl else completion_mask & loss_mask.any(dim=-1, keepdim=True)")
+wrong_loss("beta_capped", "beta is at most 1 | beta 至多为 1", "kl_is_added",
+           "+ beta *", "+ min(beta, 1.0) *")
 wrong("default_clip_higher", "the upper bound is DAPO's | 上界与 DAPO 一样", caught_by="check_om_grpo_loss_default_bounds",
       function=but(DEFAULTS, "epsilon_high=0.2,", "epsilon_high=0.28,"))
 wrong("default_lower_bound", "the lower bound is tighter | 下界更紧", caught_by="check_om_grpo_loss_default_bounds",

@@ -874,7 +874,7 @@ wrong_loss("epsilons_held_below_one_half", "bounds stay near 1 | 边界总在 1 
            "epsilon_low=epsilon_low", "epsilon_low=min(epsilon_low, 0.5)")
 wrong_loss("upper_epsilon_held_below_one", "a ratio never doubles | 比率不会翻倍", "epsilons_may_be_wide",
            "epsilon_high=epsilon_high", "epsilon_high=min(epsilon_high, 1.0)")
-wrong_loss("kept_kl_needs_a_token_in_the_loss", "a completion out of the loss pays no KL | 不在损失中的回答不付 KL", "kl_may_keep_the_answer",
+wrong_loss("kept_kl_needs_a_token_in_the_loss", "who is out of the loss pays no KL | 不在损失中的回答不付 KL", "kl_may_keep_the_answer",
            "loss_mask if mask_kl else completion_mask",
            "loss_mask if mask_kl else completion_mask & loss_mask.any(dim=-1, keepdim=True)")
 wrong_loss("beta_capped", "beta is at most 1 | beta 至多为 1", "kl_is_added",

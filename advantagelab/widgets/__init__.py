@@ -1,5 +1,6 @@
 """Pictures and panels of the lessons. | 各课的图与交互面板。"""
 
+from .advantage_flip import advantage_flip
 from .bandit import bandit_baseline
 from .baselines import baselines
 from .clip import clip_region
@@ -16,6 +17,6 @@ from .token_shift import token_shift
 from .variance import baseline_variance
 
 __all__ = [
-    "bandit_baseline", "baseline_variance", "baselines", "clip_region", "gae", "group_scale", "kl_estimators", "loss_reduction",
-    "mask_ribbon", "mean_reward", "reward_flow", "rloo_flow", "timeline", "token_shift",
+    "advantage_flip", "bandit_baseline", "baseline_variance", "baselines", "clip_region", "gae", "group_scale", "kl_estimators",
+    "loss_reduction", "mask_ribbon", "mean_reward", "reward_flow", "rloo_flow", "timeline", "token_shift",
 ]

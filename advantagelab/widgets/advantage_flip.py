@@ -1,0 +1,317 @@
+"""What becomes of a base advantage? CAST's token advantage against the gap, for both signs of B, and on the tokens of two completions."""
+
+from typing import Any, NamedTuple
+
+import ipywidgets as W
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from ..fonts import plot_text
+from ..language import text
+from .panel import Panel, Picture, Words, is_static, question
+from .style import BLACK, BLUE, GRAY, PAPER, VERMILLION, number
+from .token_ribbon import COMPLETIONS, FLIPPED, draw_ribbon, frame_ribbon
+
+SIZE = (7.4, 5.2)
+GROUP_SIZE = 8
+ZERO_VARIANCE = 0  # in place of the number of right completions
+START = {
+    "right": 4, "delta": 0.1, "flip_down": True, "flip_up": True, "z": "sign", "lam": 1.0, "dead_band": 0.0, "limit": 1.2,
+    "lower_plus": 0.8, "upper_plus": 1.05, "lower_minus": 0.95, "upper_minus": 1.2,
+}
+BOUNDS = {"lower_plus": "l₊", "upper_plus": "u₊", "lower_minus": "l₋", "upper_minus": "u₋"}
+DRAWN = {"l₊": "$l_+$", "u₊": "$u_+$", "l₋": "$l_-$", "u₋": "$u_-$"}
+END = 0.6  # of the gaps shown: wide enough for every bound to be reached
+STEP_OUT = 1e-9  # the first gap outside the dead band
+
+LINES = {1: {"color": BLUE, "linestyle": "-", "linewidth": 4}, -1: {"color": VERMILLION, "linestyle": (0, (4, 2)), "linewidth": 2}}
+POINTS = {1: {"marker": "o", "markersize": 9, "color": BLUE}, -1: {"marker": "s", "markersize": 6, "color": VERMILLION}}
+OTHER_READING = {"color": GRAY, "linestyle": ":", "linewidth": 1.8}
+FINAL_CLIP = {"color": GRAY, "linestyle": (0, (8, 3, 1, 3)), "linewidth": 0.9}
+
+
+class Shaped(NamedTuple):
+    advantages: np.ndarray  # of each gap
+    held_by: np.ndarray  # of str: the bound that stops it, "limit" if the final clip does, "" if nothing
+
+
+def shape_advantages(base: float, gaps: np.ndarray, knobs: dict[str, Any]) -> Shaped:
+    """CAST's token advantages of one completion. gaps: any shape; knobs: as START, of which `right` and `delta` are not used."""
+    gaps = np.where(np.abs(gaps) <= knobs["dead_band"], 0.0, gaps)
+    side = "plus" if base > 0 else "minus"
+    exponents = np.sign(base) * gaps if knobs["z"] == "sign" else gaps
+    weights, held_by = clip_weights(exponents, side, knobs)
+    values = base * (1 + knobs["lam"] * (weights - 1))
+    flips = (base > 0) & (gaps < 0) & knobs["flip_down"] | (base < 0) & (gaps > 0) & knobs["flip_up"]
+    # A flipped token takes the bounds of the other side, and the lower one is at least 1.
+    flipped_weights, flipped_held_by = clip_weights(np.abs(gaps), "minus" if base > 0 else "plus", knobs, least=1.0)
+    values = np.where(flips, -base * (1 + knobs["lam"] * (flipped_weights - 1)), values)
+    held_by = np.where(flips, flipped_held_by, held_by)
+    limit = knobs["limit"]
+    return Shaped(values.clip(-limit, limit), np.where(np.abs(values) > limit, "limit", held_by))
+
+
+def clip_weights(exponents: np.ndarray, side: str, knobs: dict[str, Any], least: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    lower, upper = max(knobs[f"lower_{side}"], least), knobs[f"upper_{side}"]
+    ratios = np.exp(exponents)
+    held_by = np.where(ratios > upper, BOUNDS[f"upper_{side}"], np.where(ratios < lower, BOUNDS[f"lower_{side}"], ""))
+    return ratios.clip(lower, upper), held_by
+
+
+def base_advantages(right: int, delta: float) -> tuple[float, float]:
+    """Of a right and of a wrong completion: in a mixed group, or of an all-right and an all-wrong group."""
+    if right == ZERO_VARIANCE:
+        return delta, -delta
+    wrong = GROUP_SIZE - right
+    return float(np.sqrt(wrong / right)), -float(np.sqrt(right / wrong))
+
+
+def outside_dead_band(dead_band: float) -> tuple[np.ndarray, np.ndarray]:
+    """Gaps left and right of the dead band, or of 0, in rising order."""
+    positive = np.linspace(dead_band + STEP_OUT, END, 121)
+    return -positive[::-1], positive
+
+
+# --- the drawing ---
+
+
+def frame_flip(figure: Figure) -> None:
+    curves, ribbon = figure.add_axes((0.085, 0.495, 0.905, 0.445)), figure.add_axes((0, 0, 1, 1))
+    ribbon.set(xlim=(0, SIZE[0]), ylim=(0, SIZE[1]))
+    ribbon.axis("off")
+    curves.set(title=plot_text("Token advantage against the gap", "Token 优势随间隙的变化"), xlim=(-END - 0.12, END + 0.12))
+    curves.set(yticks=[], xticks=np.arange(-6, 7, 2) / 10)
+    curves.spines["bottom"].set_bounds(-END, END)
+    curves.set_xlabel(plot_text("teacher–student gap $g$", "教师—学生间隙 $g$"), labelpad=2)
+    curves.axhline(0, color=GRAY, linewidth=0.8)
+    curves.axvline(0, color=GRAY, linewidth=0.8)
+    frame_ribbon(ribbon)
+    handles = [Line2D([], [], **LINES[1]), Line2D([], [], **LINES[-1]), Line2D([], [], **OTHER_READING), Line2D([], [], **FINAL_CLIP)]
+    labels = ["$B>0$", "$B<0$", plot_text("$B<0$, the other reading", "$B<0$，另一种读法"), plot_text("final clip", "最终裁剪")]
+    figure.legend([*handles, Patch(**FLIPPED)], [*labels, plot_text("flipped", "翻转")], loc="lower center", ncol=5, columnspacing=1.6)
+
+
+def draw_flip(figure: Figure, bases: tuple[float, float], knobs: dict[str, Any]) -> None:
+    curves, ribbon = figure.axes
+    largest = max(np.abs(curve).max() for curve in (*all_values(bases, knobs), np.array(bases).clip(-knobs["limit"], knobs["limit"])))
+    tick = next(tick for tick in (0.05, 0.1, 0.2, 0.5, 1, 2) if largest <= 1.5 * tick)
+    curves.set_ylim(-1.7 * tick, 1.7 * tick)
+    for value in (-tick, 0, tick):
+        curves.text(-END - 0.13, value, f"{value:g}".replace("-", "−"), ha="right", va="center_baseline", fontsize=9)
+    if knobs["limit"] < 1.7 * tick:
+        curves.hlines([-knobs["limit"], knobs["limit"]], -END, END, **FINAL_CLIP)
+    other = knobs | {"z": "printed" if knobs["z"] == "sign" else "sign"}
+    for gaps in outside_dead_band(knobs["dead_band"]):
+        curves.plot(gaps, shape_advantages(bases[1], gaps, other).advantages, **OTHER_READING)
+    for base, sign in zip(bases, (1, -1), strict=True):
+        draw_curve(curves, base, sign, knobs)
+    label_ends(curves, bases, knobs, least_distance=0.28 * tick)
+    tokens = tuple(shape_advantages(base, completion.gaps, knobs).advantages for base, completion in zip(bases, COMPLETIONS, strict=True))
+    draw_ribbon(ribbon, bases, tokens, largest or 1.0)
+
+
+def all_values(bases: tuple[float, float], knobs: dict[str, Any]) -> list[np.ndarray]:
+    return [shape_advantages(base, gaps, knobs).advantages for base in bases for gaps in outside_dead_band(knobs["dead_band"])]
+
+
+def draw_curve(axes: Axes, base: float, sign: int, knobs: dict[str, Any]) -> None:
+    """The two branches, broken where they jump; what a gap of 0 gets is a filled point, what it just misses an open one."""
+    band, at_zero = knobs["dead_band"], float(shape_advantages(base, np.zeros(1), knobs).advantages[0])
+    for gaps, nearest in zip(outside_dead_band(band), (-1, 0), strict=True):
+        values = shape_advantages(base, gaps, knobs).advantages
+        axes.plot(gaps, values, **LINES[sign])
+        if abs(values[nearest] - at_zero) > 1e-6:
+            axes.plot(gaps[[nearest]], values[[nearest]], zorder=4, **POINTS[sign], markerfacecolor="white", markeredgewidth=1.5)
+    axes.plot([-band, band], [at_zero, at_zero], **LINES[sign])
+    axes.plot([0], [at_zero], zorder=5, **POINTS[sign])
+
+
+def label_ends(axes: Axes, bases: tuple[float, float], knobs: dict[str, Any], least_distance: float) -> None:
+    """At each end of the two curves: what holds it there, and where."""
+    for end, side in ((-END, "right"), (END, "left")):
+        ends = [shape_advantages(base, np.array([end]), knobs) for base in bases]
+        heights, words = [float(shaped.advantages[0]) for shaped in ends], [end_words(shaped) for shaped in ends]
+        colors = [BLUE, VERMILLION]
+        if words[0] == words[1]:
+            heights, words, colors = heights[:1], words[:1], [BLACK]
+        elif abs(heights[0] - heights[1]) < least_distance:
+            middle, up = sum(heights) / 2, least_distance / 2 if heights[0] >= heights[1] else -least_distance / 2
+            heights = [middle + up, middle - up]
+        for height, word, color in zip(heights, words, colors, strict=True):
+            axes.text(end * 1.02, height, word, ha=side, va="center", fontsize=8.5, color=color, bbox=PAPER)
+
+
+def end_words(shaped: Shaped) -> str:
+    held_by, value = str(shaped.held_by[0]), number(shaped.advantages[0], 3, sign=True)
+    name = plot_text("clip", "裁剪") if held_by == "limit" else DRAWN.get(held_by, "")
+    return f"{name} {value}".strip()
+
+
+# --- the words ---
+
+
+def describe_flip(bases: tuple[float, float], knobs: dict[str, Any]) -> Words:
+    rows = text("; ", "；").join(ribbon_words(base, completion, knobs) for base, completion in zip(bases, COMPLETIONS, strict=True))
+    bounds = text(", ", "，").join(f"{name} = {knobs[knob]:.2f}" for knob, name in BOUNDS.items())
+    on_off = {True: text("on", "开"), False: text("off", "关")}
+    reading = named(knobs["z"])
+    ends = text("; ", "；").join(curve_words(base, knobs) for base in bases)
+    alt = text(
+        f"CAST's token advantage against the gap g, dead band {knobs['dead_band']:.2f}. {group_words(knobs['right'], bases)} "
+        f"Down flip {on_off[knobs['flip_down']]}, up flip {on_off[knobs['flip_up']]}, reading: {reading}, λ = {knobs['lam']:.2f}, "
+        f"{bounds}, final clip ±{knobs['limit']:.2f}. {ends}. Token advantages: {rows}.",
+        f"CAST 的 Token 优势随间隙 g 的变化，死区 {knobs['dead_band']:.2f}。{group_words(knobs['right'], bases)}"
+        f"向下翻转：{on_off[knobs['flip_down']]}，向上翻转：{on_off[knobs['flip_up']]}，读法：{reading}，λ = {knobs['lam']:.2f}，"
+        f"{bounds}，最终裁剪 ±{knobs['limit']:.2f}。{ends}。各 Token 的优势：{rows}。",
+    )
+    if bases[0] == 0:
+        return Words(alt, text("δ = 0: a zero-variance group gives nothing, as in GRPO.", "δ = 0：零方差组什么也给不了，和 GRPO 一样。"))
+    return Words(alt, text(" ", "").join([sign_words(bases, knobs), bound_words(bases, knobs), reading_words(bases, knobs)]))
+
+
+def ribbon_words(base: float, completion, knobs: dict[str, Any]) -> str:
+    values = shape_advantages(base, completion.gaps, knobs).advantages
+    listed = text(", ", "，").join(f"{token} {number(value, 3, sign=True)}" for token, value in zip(completion.tokens, values, strict=True))
+    return text(f"{completion.name[0]}: {listed}", f"{completion.name[1]}：{listed}")
+
+
+def curve_words(base: float, knobs: dict[str, Any]) -> str:
+    gaps = np.array([-END, -knobs["dead_band"] - STEP_OUT, 0, knobs["dead_band"] + STEP_OUT, END])
+    far_left, left, zero, right, far_right = (
+        number(value, 3, sign=True) for value in shape_advantages(base, gaps, knobs).advantages
+    )
+    signed = number(base, 3, sign=True)
+    return text(
+        f"B = {signed}: from {far_left} to {left} for g below 0, {zero} at g = 0, from {right} to {far_right} above",
+        f"B = {signed}：g 小于 0 时从 {far_left} 到 {left}，g = 0 时 {zero}，g 大于 0 时从 {right} 到 {far_right}",
+    )
+
+
+def group_words(right: int, bases: tuple[float, float]) -> str:
+    of_right, of_wrong = (number(base, 3, sign=True) for base in bases)
+    if right == ZERO_VARIANCE:
+        return text(f"All right: B = {of_right}; all wrong: B = {of_wrong}.", f"全部答对：B = {of_right}；全部答错：B = {of_wrong}。")
+    return text(
+        f"{right} of 8 right: B = {of_right} for a right completion, {of_wrong} for a wrong one.",
+        f"8 条中答对 {right} 条：答对的 B = {of_right}，答错的 B = {of_wrong}。",
+    )
+
+
+def sign_words(bases: tuple[float, float], knobs: dict[str, Any]) -> str:
+    at_zero = text("at g = 0", "g = 0 时") if knobs["dead_band"] == 0 else text("in the dead band", "死区之内")
+    if knobs["flip_down"] and knobs["flip_up"]:
+        values = all_values(bases, knobs)
+        same = np.allclose(np.concatenate(values[:2]), np.concatenate(values[2:]))
+        coincide = text("; elsewhere the two curves are one", "；此外两条曲线重合") if same else ""
+        return text(
+            f"Both flips: the sign of the token advantage is that of g, and B decides it only {at_zero}{coincide}.",
+            f"两个翻转都开：Token 优势的符号就是 g 的符号，只有{at_zero}由 B 决定{coincide}。",
+        )
+    if knobs["flip_down"]:
+        return text(
+            "Down flip only: below 0 both curves are negative, above 0 the sign is that of B.",
+            "只开向下翻转：g 小于 0 时两条曲线都为负，g 大于 0 时符号由 B 决定。",
+        )
+    if knobs["flip_up"]:
+        return text(
+            "Up flip only: above 0 both curves are positive, below 0 the sign is that of B.",
+            "只开向上翻转：g 大于 0 时两条曲线都为正，g 小于 0 时符号由 B 决定。",
+        )
+    return text(
+        "No flip: the sign is that of B everywhere, and g only changes the size.",
+        "两个翻转都关：符号处处由 B 决定，g 只改变大小。",
+    )
+
+
+def bound_words(bases: tuple[float, float], knobs: dict[str, Any]) -> str:
+    gaps = np.concatenate(outside_dead_band(knobs["dead_band"]))
+    holding = {name for base in bases for name in shape_advantages(base, gaps, knobs).held_by.tolist()}
+    at_work = text(", ", "、").join(name for name in BOUNDS.values() if name in holding) or text("none", "无")
+    idle = text(", ", "、").join(name for name in BOUNDS.values() if name not in holding) or text("none", "无")
+    clip = text(" The final clip cuts.", "最终裁剪在起作用。") if "limit" in holding else ""
+    return text(f"Bounds that hold somewhere: {at_work}; nowhere: {idle}.{clip}", f"起作用的界：{at_work}；不起作用的：{idle}。{clip}")
+
+
+def reading_words(bases: tuple[float, float], knobs: dict[str, Any]) -> str:
+    sides = outside_dead_band(knobs["dead_band"])
+    sign, printed = ([shape_advantages(bases[1], gaps, knobs | {"z": z}).advantages for gaps in sides] for z in ("sign", "printed"))
+    below, above = (not np.allclose(one, other) for one, other in zip(sign, printed, strict=True))
+    if not below and not above:
+        return text("The two readings of z give the same here.", "此处 z 的两种读法结果相同。")
+    where = text(
+        "g < 0" if not above else "g > 0" if not below else "any g ≠ 0",
+        "g < 0" if not above else "g > 0" if not below else "g ≠ 0",
+    )
+    return text(f"The two readings of z differ for B < 0, {where}.", f"z 的两种读法在 B < 0、{where} 时不同。")
+
+
+def named(z: str) -> str:
+    return {"sign": text("sign(B)·g", "sign(B)·g"), "printed": text("g as printed", "按原式取 g")}[z]
+
+
+# --- the panel ---
+
+
+def _draw(figure: Figure, values: dict[str, Any]) -> Words:
+    knobs = {name: round(value, 9) if isinstance(value, float) else value for name, value in values.items()}
+    bases = base_advantages(knobs["right"], knobs["delta"])
+    draw_flip(figure, bases, knobs)
+    return describe_flip(bases, knobs)
+
+
+def knob(label: str, name: str, low: float, high: float, step: float) -> W.FloatSlider:
+    """Three of them fit side by side."""
+    return W.FloatSlider(
+        description=label, value=START[name], min=low, max=high, step=step, readout_format=".2f",
+        style={"description_width": "76px"}, layout=W.Layout(width="244px", max_width="100%"),
+    )
+
+
+def row(*controls: W.Widget) -> W.HBox:
+    return W.HBox(list(controls), layout=W.Layout(flex_flow="row wrap", max_width="740px"))
+
+
+def advantage_flip() -> Picture:
+    """CAST's token advantage against the gap, and on two completions. | CAST 的 Token 优势随间隙的变化，以及在两条回答上的样子。"""
+    if is_static():
+        return Picture(SIZE, frame_flip, _draw, START)
+    mixed = [(text(f"mixed, {right} of 8 right", f"混合，8 条中答对 {right} 条"), right) for right in range(1, GROUP_SIZE)]
+    groups = [(text("zero variance: ±δ", "零方差：±δ"), ZERO_VARIANCE), *mixed]
+    narrow, wide = {"description_width": "76px"}, W.Layout(width="300px", max_width="100%")
+    controls = {
+        "right": W.Dropdown(description=text("Group", "组"), options=groups, value=START["right"], style=narrow, layout=wide),
+        "delta": knob("δ", "delta", 0, 1, 0.05),
+        "flip_down": W.Checkbox(description=text("down flip", "向下翻转"), value=True, indent=False, layout=W.Layout(width="120px")),
+        "flip_up": W.Checkbox(description=text("up flip", "向上翻转"), value=True, indent=False, layout=W.Layout(width="120px")),
+        "z": W.ToggleButtons(
+            description=text("Reading of z", "z 的读法"), options=[("sign", "sign"), ("printed", "printed")], value=START["z"],
+            style={"description_width": "90px", "button_width": "76px"}, layout=W.Layout(width="270px"),
+        ),
+        "lam": knob("λ", "lam", 0, 1, 0.05),
+        "dead_band": knob(text("dead band", "死区"), "dead_band", 0, 0.3, 0.01),
+        "limit": knob(text("final clip", "最终裁剪"), "limit", 0.1, 3, 0.1),
+        "lower_plus": knob("l₊", "lower_plus", 0.6, 1, 0.01),
+        "upper_plus": knob("u₊", "upper_plus", 1, 1.6, 0.01),
+        "lower_minus": knob("l₋", "lower_minus", 0.6, 1, 0.01),
+        "upper_minus": knob("u₋", "upper_minus", 1, 1.6, 0.01),
+    }
+    delta = controls["delta"]
+    delta.disabled = True  # until a zero-variance group is chosen
+    controls["right"].observe(lambda change: setattr(delta, "disabled", change["new"] != ZERO_VARIANCE), names="value")
+    asked = question(
+        text(
+            "With both flips, where do the two curves differ? Switch the flips off: which bounds come alive?",
+            "两个翻转都开时，两条曲线在哪里不同？关掉翻转：哪些界开始起作用？",
+        )
+    )
+    rows = [
+        row(controls["right"], delta),
+        row(controls["flip_down"], controls["flip_up"], controls["z"]),
+        row(controls["lam"], controls["dead_band"], controls["limit"]),
+        row(controls["lower_plus"], controls["upper_plus"]),
+        row(controls["lower_minus"], controls["upper_minus"]),
+    ]
+    return Panel(SIZE, frame_flip, _draw, controls, [asked, *rows])

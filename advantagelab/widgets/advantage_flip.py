@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from ..fonts import plot_text
 from ..language import text
 from .panel import Panel, Picture, Words, is_static, question
-from .style import BLACK, BLUE, GRAY, PAPER, VERMILLION, number
+from .style import BLACK, BLUE, GRAY, VERMILLION, number
 from .token_ribbon import COMPLETIONS, FLIPPED, draw_ribbon, frame_ribbon
 
 SIZE = (7.4, 5.2)
@@ -28,7 +28,9 @@ END = 0.6  # of the gaps shown: wide enough for every bound to be reached
 STEP_OUT = 1e-9  # the first gap outside the dead band
 
 LINES = {1: {"color": BLUE, "linestyle": "-", "linewidth": 4}, -1: {"color": VERMILLION, "linestyle": (0, (4, 2)), "linewidth": 2}}
-POINTS = {1: {"marker": "o", "markersize": 9, "color": BLUE}, -1: {"marker": "s", "markersize": 6, "color": VERMILLION}}
+# An open point goes around a filled one: where one curve jumps to, the other one stands.
+FILLED = {1: {"marker": "o", "markersize": 7, "color": BLUE}, -1: {"marker": "s", "markersize": 6, "color": VERMILLION}}
+OPEN = {sign: {**point, "markersize": 12, "markerfacecolor": "white", "markeredgewidth": 1.6} for sign, point in FILLED.items()}
 OTHER_READING = {"color": GRAY, "linestyle": ":", "linewidth": 1.8}
 FINAL_CLIP = {"color": GRAY, "linestyle": (0, (8, 3, 1, 3)), "linewidth": 0.9}
 
@@ -82,7 +84,7 @@ def frame_flip(figure: Figure) -> None:
     curves, ribbon = figure.add_axes((0.085, 0.495, 0.905, 0.445)), figure.add_axes((0, 0, 1, 1))
     ribbon.set(xlim=(0, SIZE[0]), ylim=(0, SIZE[1]))
     ribbon.axis("off")
-    curves.set(title=plot_text("Token advantage against the gap", "Token 优势随间隙的变化"), xlim=(-END - 0.12, END + 0.12))
+    curves.set(title=plot_text("Token advantage against the gap", "Token 优势随间隙的变化"), xlim=(-0.83, 0.8), ylim=(-1, 1))
     curves.set(yticks=[], xticks=np.arange(-6, 7, 2) / 10)
     curves.spines["bottom"].set_bounds(-END, END)
     curves.set_xlabel(plot_text("teacher–student gap $g$", "教师—学生间隙 $g$"), labelpad=2)
@@ -100,15 +102,17 @@ def draw_flip(figure: Figure, bases: tuple[float, float], knobs: dict[str, Any])
     tick = next(tick for tick in (0.05, 0.1, 0.2, 0.5, 1, 2) if largest <= 1.5 * tick)
     curves.set_ylim(-1.7 * tick, 1.7 * tick)
     for value in (-tick, 0, tick):
-        curves.text(-END - 0.13, value, f"{value:g}".replace("-", "−"), ha="right", va="center_baseline", fontsize=9)
+        curves.text(-0.84, value, f"{value:g}".replace("-", "−"), ha="right", va="center_baseline", fontsize=9)
     if knobs["limit"] < 1.7 * tick:
         curves.hlines([-knobs["limit"], knobs["limit"]], -END, END, **FINAL_CLIP)
     other = knobs | {"z": "printed" if knobs["z"] == "sign" else "sign"}
     for gaps in outside_dead_band(knobs["dead_band"]):
-        curves.plot(gaps, shape_advantages(bases[1], gaps, other).advantages, **OTHER_READING)
+        values, others = (shape_advantages(bases[1], gaps, reading).advantages for reading in (knobs, other))
+        curves.plot(gaps, np.where(np.isclose(values, others), np.nan, others), **OTHER_READING)
     for base, sign in zip(bases, (1, -1), strict=True):
         draw_curve(curves, base, sign, knobs)
-    label_ends(curves, bases, knobs, least_distance=0.28 * tick)
+    if bases[0]:
+        label_ends(curves, bases, knobs, least_distance=0.28 * tick)
     tokens = tuple(shape_advantages(base, completion.gaps, knobs).advantages for base, completion in zip(bases, COMPLETIONS, strict=True))
     draw_ribbon(ribbon, bases, tokens, largest or 1.0)
 
@@ -124,9 +128,9 @@ def draw_curve(axes: Axes, base: float, sign: int, knobs: dict[str, Any]) -> Non
         values = shape_advantages(base, gaps, knobs).advantages
         axes.plot(gaps, values, **LINES[sign])
         if abs(values[nearest] - at_zero) > 1e-6:
-            axes.plot(gaps[[nearest]], values[[nearest]], zorder=4, **POINTS[sign], markerfacecolor="white", markeredgewidth=1.5)
+            axes.plot(gaps[[nearest]], values[[nearest]], zorder=4, **OPEN[sign])
     axes.plot([-band, band], [at_zero, at_zero], **LINES[sign])
-    axes.plot([0], [at_zero], zorder=5, **POINTS[sign])
+    axes.plot([0], [at_zero], zorder=5, **FILLED[sign])
 
 
 def label_ends(axes: Axes, bases: tuple[float, float], knobs: dict[str, Any], least_distance: float) -> None:
@@ -141,7 +145,7 @@ def label_ends(axes: Axes, bases: tuple[float, float], knobs: dict[str, Any], le
             middle, up = sum(heights) / 2, least_distance / 2 if heights[0] >= heights[1] else -least_distance / 2
             heights = [middle + up, middle - up]
         for height, word, color in zip(heights, words, colors, strict=True):
-            axes.text(end * 1.02, height, word, ha=side, va="center", fontsize=8.5, color=color, bbox=PAPER)
+            axes.text(end * 1.02, height, word, ha=side, va="center", fontsize=8.5, color=color)
 
 
 def end_words(shaped: Shaped) -> str:
@@ -201,14 +205,14 @@ def group_words(right: int, bases: tuple[float, float]) -> str:
 
 
 def sign_words(bases: tuple[float, float], knobs: dict[str, Any]) -> str:
-    at_zero = text("at g = 0", "g = 0 时") if knobs["dead_band"] == 0 else text("in the dead band", "死区之内")
+    at_zero = text("at g = 0", " g = 0 处") if knobs["dead_band"] == 0 else text("in the dead band", "死区之内")
     if knobs["flip_down"] and knobs["flip_up"]:
         values = all_values(bases, knobs)
         same = np.allclose(np.concatenate(values[:2]), np.concatenate(values[2:]))
         coincide = text("; elsewhere the two curves are one", "；此外两条曲线重合") if same else ""
         return text(
             f"Both flips: the sign of the token advantage is that of g, and B decides it only {at_zero}{coincide}.",
-            f"两个翻转都开：Token 优势的符号就是 g 的符号，只有{at_zero}由 B 决定{coincide}。",
+            f"两个翻转都开：Token 优势的符号就是 g 的符号，只在{at_zero}由 B 决定{coincide}。",
         )
     if knobs["flip_down"]:
         return text(
@@ -249,7 +253,7 @@ def reading_words(bases: tuple[float, float], knobs: dict[str, Any]) -> str:
 
 
 def named(z: str) -> str:
-    return {"sign": text("sign(B)·g", "sign(B)·g"), "printed": text("g as printed", "按原式取 g")}[z]
+    return {"sign": "z = exp(sign(B) g)", "printed": text("z = exp(g) as printed", "z = exp(g)，即原文公式")}[z]
 
 
 # --- the panel ---

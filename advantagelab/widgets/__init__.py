@@ -3,6 +3,7 @@
 from .advantage_flip import advantage_flip
 from .bandit import bandit_baseline
 from .baselines import baselines
+from .cast_flow import cast_flow
 from .clip import clip_region
 from .flow import rloo_flow
 from .gae import gae
@@ -17,6 +18,6 @@ from .token_shift import token_shift
 from .variance import baseline_variance
 
 __all__ = [
-    "advantage_flip", "bandit_baseline", "baseline_variance", "baselines", "clip_region", "gae", "group_scale", "kl_estimators",
-    "loss_reduction", "mask_ribbon", "mean_reward", "reward_flow", "rloo_flow", "timeline", "token_shift",
+    "advantage_flip", "bandit_baseline", "baseline_variance", "baselines", "cast_flow", "clip_region", "gae", "group_scale",
+    "kl_estimators", "loss_reduction", "mask_ribbon", "mean_reward", "reward_flow", "rloo_flow", "timeline", "token_shift",
 ]

@@ -52,6 +52,8 @@ def shape_advantages(base: float, gaps: np.ndarray, knobs: dict[str, Any]) -> Sh
     flipped_weights, flipped_held_by = clip_weights(np.abs(gaps), "minus" if base > 0 else "plus", knobs, least=1.0)
     values = np.where(flips, -base * (1 + knobs["lam"] * (flipped_weights - 1)), values)
     held_by = np.where(flips, flipped_held_by, held_by)
+    if knobs["lam"] == 0:
+        held_by = np.full(gaps.shape, "")  # the weight counts for nothing, and so does what stops it
     limit = knobs["limit"]
     return Shaped(values.clip(-limit, limit), np.where(np.abs(values) > limit, "limit", held_by))
 

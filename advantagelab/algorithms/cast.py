@@ -214,11 +214,16 @@ def cast_loss(
     reduction: "token_mean", "sequence_mean" or "sequence_sum" (default "token_mean"; CAST's code: "sequence_mean")
     returns: one number, a float tensor without dimensions; only new_token_logps receives a gradient
              | 零维浮点张量；只有 new_token_logps 得到梯度
-    ValueError: advantages not [N, T], another reduction; see grpo_token_losses | 优势不是 [N, T]、归约名称不对；另见 grpo_token_losses
+    ValueError: shapes differ, mask not bool, a valid value that is not finite, another reduction, an epsilon out of range
+                | 形状不同、掩码不是布尔张量、有效位置的数值不是有限数、归约名称不对、epsilon 越界
     Source: CAST, equation 16 (2606.00172)
     """
-    if token_advantages.shape != completion_mask.shape:
-        raise ValueError("token_advantages must be [N, T], as the mask | token_advantages 必须是 [N, T]，与掩码同形")
+    require_token_values(completion_mask, new_token_logps, old_token_logps, token_advantages)
+    if not 0 < epsilon_low < 1 or not 0 < epsilon_high < math.inf:
+        raise ValueError("need 0 < epsilon_low < 1 and 0 < epsilon_high < inf | epsilon_low 须在 (0, 1) 内，epsilon_high 须为正有限数")
+    names = ("token_mean", "sequence_mean", "sequence_sum")
+    if reduction not in names:
+        raise ValueError(f"reduction must be one of | reduction 只能取: {', '.join(names)}")
     # token_losses = ???  # [N, T]: clipped loss of each token, each bound its own epsilon | 每个 Token 的裁剪损失，上下界各用各的 epsilon
     # loss = ???          # one number | 一个数
     ### BEGIN SOLUTION TODO 5: CAST loss | CAST 损失

@@ -1,6 +1,6 @@
 """What becomes of a base advantage? CAST's token advantage against the gap, for both signs of B, and on the tokens of two completions."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import ipywidgets as W
 import numpy as np
@@ -14,69 +14,27 @@ from ..language import text
 from .panel import Panel, Picture, Words, is_static, question
 from .style import BLACK, BLUE, GRAY, VERMILLION, number
 from .token_ribbon import COMPLETIONS, FLIPPED, draw_ribbon, frame_ribbon
+from .token_shaping import (
+    BOUNDS,
+    END,
+    GROUPS,
+    START,
+    STEP_OUT,
+    ZERO_VARIANCE,
+    Shaped,
+    base_advantages,
+    outside_dead_band,
+    shape_advantages,
+)
 
 SIZE = (7.4, 5.2)
-GROUP_SIZE = 8
-ZERO_VARIANCE = 0  # in place of the number of right completions
-START = {
-    "right": 4, "delta": 0.1, "flip_down": True, "flip_up": True, "z": "sign", "lam": 1.0, "dead_band": 0.0, "limit": 1.2,
-    "lower_plus": 0.8, "upper_plus": 1.05, "lower_minus": 0.95, "upper_minus": 1.2,
-}
-BOUNDS = {"lower_plus": "l₊", "upper_plus": "u₊", "lower_minus": "l₋", "upper_minus": "u₋"}
-DRAWN = {"l₊": "$l_+$", "u₊": "$u_+$", "l₋": "$l_-$", "u₋": "$u_-$"}
-END = 0.6  # of the gaps shown: wide enough for every bound to be reached
-STEP_OUT = 1e-9  # the first gap outside the dead band
-
+DRAWN = {"lower_plus": "$l_+$", "upper_plus": "$u_+$", "lower_minus": "$l_-$", "upper_minus": "$u_-$"}
 LINES = {1: {"color": BLUE, "linestyle": "-", "linewidth": 4}, -1: {"color": VERMILLION, "linestyle": (0, (4, 2)), "linewidth": 2}}
 # An open point goes around a filled one: where one curve jumps to, the other one stands.
 FILLED = {1: {"marker": "o", "markersize": 7, "color": BLUE}, -1: {"marker": "s", "markersize": 6, "color": VERMILLION}}
 OPEN = {sign: {**point, "markersize": 12, "markerfacecolor": "white", "markeredgewidth": 1.6} for sign, point in FILLED.items()}
 OTHER_READING = {"color": GRAY, "linestyle": ":", "linewidth": 1.8}
 FINAL_CLIP = {"color": GRAY, "linestyle": (0, (8, 3, 1, 3)), "linewidth": 0.9}
-
-
-class Shaped(NamedTuple):
-    advantages: np.ndarray  # of each gap
-    held_by: np.ndarray  # of str: the bound that stops it, "limit" if the final clip does, "" if nothing
-
-
-def shape_advantages(base: float, gaps: np.ndarray, knobs: dict[str, Any]) -> Shaped:
-    """CAST's token advantages of one completion. gaps: any shape; knobs: as START, of which `right` and `delta` are not used."""
-    gaps = np.where(np.abs(gaps) <= knobs["dead_band"], 0.0, gaps)
-    side = "plus" if base > 0 else "minus"
-    exponents = np.sign(base) * gaps if knobs["z"] == "sign" else gaps
-    weights, held_by = clip_weights(exponents, side, knobs)
-    values = base * (1 + knobs["lam"] * (weights - 1))
-    flips = (base > 0) & (gaps < 0) & knobs["flip_down"] | (base < 0) & (gaps > 0) & knobs["flip_up"]
-    # A flipped token takes the bounds of the other side, and the lower one is at least 1.
-    flipped_weights, flipped_held_by = clip_weights(np.abs(gaps), "minus" if base > 0 else "plus", knobs, least=1.0)
-    values = np.where(flips, -base * (1 + knobs["lam"] * (flipped_weights - 1)), values)
-    held_by = np.where(flips, flipped_held_by, held_by)
-    if knobs["lam"] == 0:
-        held_by = np.full(gaps.shape, "")  # the weight counts for nothing, and so does what stops it
-    limit = knobs["limit"]
-    return Shaped(values.clip(-limit, limit), np.where(np.abs(values) > limit, "limit", held_by))
-
-
-def clip_weights(exponents: np.ndarray, side: str, knobs: dict[str, Any], least: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    lower, upper = max(knobs[f"lower_{side}"], least), knobs[f"upper_{side}"]
-    ratios = np.exp(exponents)
-    held_by = np.where(ratios > upper, BOUNDS[f"upper_{side}"], np.where(ratios < lower, BOUNDS[f"lower_{side}"], ""))
-    return ratios.clip(lower, upper), held_by
-
-
-def base_advantages(right: int, delta: float) -> tuple[float, float]:
-    """Of a right and of a wrong completion: in a mixed group, or of an all-right and an all-wrong group."""
-    if right == ZERO_VARIANCE:
-        return delta, -delta
-    wrong = GROUP_SIZE - right
-    return float(np.sqrt(wrong / right)), -float(np.sqrt(right / wrong))
-
-
-def outside_dead_band(dead_band: float) -> tuple[np.ndarray, np.ndarray]:
-    """Gaps left and right of the dead band, or of 0, in rising order."""
-    positive = np.linspace(dead_band + STEP_OUT, END, 121)
-    return -positive[::-1], positive
 
 
 # --- the drawing ---
@@ -166,10 +124,10 @@ def describe_flip(bases: tuple[float, float], knobs: dict[str, Any]) -> Words:
     reading = named(knobs["z"])
     ends = text("; ", "；").join(curve_words(base, knobs) for base in bases)
     alt = text(
-        f"CAST's token advantage against the gap g, dead band {knobs['dead_band']:.2f}. {group_words(knobs['right'], bases)} "
+        f"CAST's token advantage against the gap g, dead band {knobs['dead_band']:.2f}. {group_words(knobs['group'], bases)} "
         f"Down flip {on_off[knobs['flip_down']]}, up flip {on_off[knobs['flip_up']]}, reading: {reading}, λ = {knobs['lam']:.2f}, "
         f"{bounds}, final clip ±{knobs['limit']:.2f}. {ends}. Token advantages: {rows}.",
-        f"CAST 的 Token 优势随间隙 g 的变化，死区 {knobs['dead_band']:.2f}。{group_words(knobs['right'], bases)}"
+        f"CAST 的 Token 优势随间隙 g 的变化，死区 {knobs['dead_band']:.2f}。{group_words(knobs['group'], bases)}"
         f"向下翻转：{on_off[knobs['flip_down']]}，向上翻转：{on_off[knobs['flip_up']]}，读法：{reading}，λ = {knobs['lam']:.2f}，"
         f"{bounds}，最终裁剪 ±{knobs['limit']:.2f}。{ends}。各 Token 的优势：{rows}。",
     )
@@ -196,9 +154,10 @@ def curve_words(base: float, knobs: dict[str, Any]) -> str:
     )
 
 
-def group_words(right: int, bases: tuple[float, float]) -> str:
+def group_words(group: tuple[str, float], bases: tuple[float, float]) -> str:
     of_right, of_wrong = (number(base, 3, sign=True) for base in bases)
-    if right == ZERO_VARIANCE:
+    kind, right = group
+    if kind == ZERO_VARIANCE:
         return text(f"All right: B = {of_right}; all wrong: B = {of_wrong}.", f"全部答对：B = {of_right}；全部答错：B = {of_wrong}。")
     return text(
         f"{right} of 8 right: B = {of_right} for a right completion, {of_wrong} for a wrong one.",
@@ -234,10 +193,10 @@ def sign_words(bases: tuple[float, float], knobs: dict[str, Any]) -> str:
 
 def bound_words(bases: tuple[float, float], knobs: dict[str, Any]) -> str:
     gaps = np.concatenate(outside_dead_band(knobs["dead_band"]))
-    holding = {name for base in bases for name in shape_advantages(base, gaps, knobs).held_by.tolist()}
-    at_work = text(", ", "、").join(name for name in BOUNDS.values() if name in holding) or text("none", "无")
-    idle = text(", ", "、").join(name for name in BOUNDS.values() if name not in holding) or text("none", "无")
-    clip = text(" The final clip cuts.", "最终裁剪在起作用。") if "limit" in holding else ""
+    holding = {held_by for base in bases for held_by in shape_advantages(base, gaps, knobs).held_by.tolist()}
+    at_work = text(", ", "、").join(name for knob, name in BOUNDS.items() if knob in holding) or text("none", "无")
+    idle = text(", ", "、").join(name for knob, name in BOUNDS.items() if knob not in holding) or text("none", "无")
+    clip = text(" The final clip is at work.", "最终裁剪在起作用。") if "limit" in holding else ""
     return text(f"Bounds that hold somewhere: {at_work}; nowhere: {idle}.{clip}", f"起作用的界：{at_work}；不起作用的：{idle}。{clip}")
 
 
@@ -263,7 +222,7 @@ def named(z: str) -> str:
 
 def _draw(figure: Figure, values: dict[str, Any]) -> Words:
     knobs = {name: round(value, 9) if isinstance(value, float) else value for name, value in values.items()}
-    bases = base_advantages(knobs["right"], knobs["delta"])
+    bases = base_advantages(*knobs["group"])
     draw_flip(figure, bases, knobs)
     return describe_flip(bases, knobs)
 
@@ -272,52 +231,52 @@ def knob(label: str, name: str, low: float, high: float, step: float) -> W.Float
     """Three of them fit side by side."""
     return W.FloatSlider(
         description=label, value=START[name], min=low, max=high, step=step, readout_format=".2f",
-        style={"description_width": "76px"}, layout=W.Layout(width="244px", max_width="100%"),
+        style={"description_width": "76px"}, layout=W.Layout(width="240px", max_width="100%"),
     )
 
 
+def flip(label: str) -> W.Checkbox:
+    return W.Checkbox(description=label, value=True, indent=False, layout=W.Layout(width="120px"))
+
+
 def row(*controls: W.Widget) -> W.HBox:
-    return W.HBox(list(controls), layout=W.Layout(flex_flow="row wrap", max_width="740px"))
+    return W.HBox(list(controls), layout=W.Layout(flex_flow="row wrap", max_width="760px"))
+
+
+def group_name(kind: str, right_or_delta: float) -> str:
+    if kind == ZERO_VARIANCE:
+        return text(f"zero variance, δ = {right_or_delta:g}", f"零方差，δ = {right_or_delta:g}")
+    return text(f"mixed, {right_or_delta} of 8 right", f"混合，8 条中答对 {right_or_delta} 条")
 
 
 def advantage_flip() -> Picture:
     """CAST's token advantage against the gap, and on two completions. | CAST 的 Token 优势随间隙的变化，以及在两条回答上的样子。"""
     if is_static():
         return Picture(SIZE, frame_flip, _draw, START)
-    mixed = [(text(f"mixed, {right} of 8 right", f"混合，8 条中答对 {right} 条"), right) for right in range(1, GROUP_SIZE)]
-    groups = [(text("zero variance: ±δ", "零方差：±δ"), ZERO_VARIANCE), *mixed]
-    narrow, wide = {"description_width": "76px"}, W.Layout(width="300px", max_width="100%")
+    label = {"description_width": "76px"}
     controls = {
-        "right": W.Dropdown(description=text("Group", "组"), options=groups, value=START["right"], style=narrow, layout=wide),
-        "delta": knob("δ", "delta", 0, 1, 0.05),
-        "flip_down": W.Checkbox(description=text("down flip", "向下翻转"), value=True, indent=False, layout=W.Layout(width="120px")),
-        "flip_up": W.Checkbox(description=text("up flip", "向上翻转"), value=True, indent=False, layout=W.Layout(width="120px")),
-        "z": W.ToggleButtons(
-            description=text("Reading of z", "z 的读法"), options=[("sign", "sign"), ("printed", "printed")], value=START["z"],
-            style={"description_width": "90px", "button_width": "76px"}, layout=W.Layout(width="270px"),
-        ),
+        "group": W.Dropdown(
+            description=text("group", "组"), options=[(group_name(*group), group) for group in GROUPS], value=START["group"],
+            style=label, layout=W.Layout(width="300px", max_width="100%")),
+        "z": W.Dropdown(
+            description=text("reading of z", "z 的读法"), options=[("sign: exp(sign(B)·g)", "sign"), ("printed: exp(g)", "printed")],
+            value=START["z"], style=label, layout=W.Layout(width="300px", max_width="100%")),
+        "flip_down": flip(text("down flip", "向下翻转")),
+        "flip_up": flip(text("up flip", "向上翻转")),
         "lam": knob("λ", "lam", 0, 1, 0.05),
         "dead_band": knob(text("dead band", "死区"), "dead_band", 0, 0.3, 0.01),
         "limit": knob(text("final clip", "最终裁剪"), "limit", 0.1, 3, 0.1),
-        "lower_plus": knob("l₊", "lower_plus", 0.6, 1, 0.01),
-        "upper_plus": knob("u₊", "upper_plus", 1, 1.6, 0.01),
-        "lower_minus": knob("l₋", "lower_minus", 0.6, 1, 0.01),
-        "upper_minus": knob("u₋", "upper_minus", 1, 1.6, 0.01),
+        "lower_plus": knob(BOUNDS["lower_plus"], "lower_plus", 0.6, 1, 0.01),
+        "upper_plus": knob(BOUNDS["upper_plus"], "upper_plus", 1, 1.6, 0.01),
+        "lower_minus": knob(BOUNDS["lower_minus"], "lower_minus", 0.6, 1, 0.01),
+        "upper_minus": knob(BOUNDS["upper_minus"], "upper_minus", 1, 1.6, 0.01),
     }
-    delta = controls["delta"]
-    delta.disabled = True  # until a zero-variance group is chosen
-    controls["right"].observe(lambda change: setattr(delta, "disabled", change["new"] != ZERO_VARIANCE), names="value")
     asked = question(
         text(
             "With both flips, where do the two curves differ? Switch the flips off: which bounds come alive?",
             "两个翻转都开时，两条曲线在哪里不同？关掉翻转：哪些界开始起作用？",
         )
     )
-    rows = [
-        row(controls["right"], delta),
-        row(controls["flip_down"], controls["flip_up"], controls["z"]),
-        row(controls["lam"], controls["dead_band"], controls["limit"]),
-        row(controls["lower_plus"], controls["upper_plus"]),
-        row(controls["lower_minus"], controls["upper_minus"]),
-    ]
-    return Panel(SIZE, frame_flip, _draw, controls, [asked, *rows])
+    rows = (
+        ("group", "z"), ("flip_down", "flip_up", "limit"), ("lam", "lower_plus", "upper_plus"), ("dead_band", "lower_minus", "upper_minus"))
+    return Panel(SIZE, frame_flip, _draw, controls, [asked, *(row(*(controls[name] for name in names)) for names in rows)])

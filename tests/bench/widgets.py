@@ -27,6 +27,7 @@ PANELS = {
     widgets.group_scale: "right",
     widgets.kl_estimators: "toward",
     widgets.loss_reduction: "length_2",
+    widgets.advantage_flip: "lam",
 }
 
 

@@ -197,7 +197,7 @@ def bound_words(bases: tuple[float, float], knobs: dict[str, Any]) -> str:
     at_work = text(", ", "、").join(name for knob, name in BOUNDS.items() if knob in holding) or text("none", "无")
     idle = text(", ", "、").join(name for knob, name in BOUNDS.items() if knob not in holding) or text("none", "无")
     clip = text(" The final clip is at work.", "最终裁剪在起作用。") if "limit" in holding else ""
-    return text(f"Bounds that hold somewhere: {at_work}; nowhere: {idle}.{clip}", f"起作用的界：{at_work}；不起作用的：{idle}。{clip}")
+    return text(f"Bounds that hold somewhere: {at_work}; nowhere: {idle}.{clip}", f"起作用的边界：{at_work}；不起作用的：{idle}。{clip}")
 
 
 def reading_words(bases: tuple[float, float], knobs: dict[str, Any]) -> str:
@@ -260,7 +260,7 @@ def advantage_flip() -> Picture:
             style=label, layout=W.Layout(width="300px", max_width="100%")),
         "z": W.Dropdown(
             description=text("reading of z", "z 的读法"), options=[("sign: exp(sign(B)·g)", "sign"), ("printed: exp(g)", "printed")],
-            value=START["z"], style=label, layout=W.Layout(width="300px", max_width="100%")),
+            value=START["z"], style={"description_width": "94px"}, layout=W.Layout(width="318px", max_width="100%")),
         "flip_down": flip(text("down flip", "向下翻转")),
         "flip_up": flip(text("up flip", "向上翻转")),
         "lam": knob("λ", "lam", 0, 1, 0.05),
@@ -274,7 +274,7 @@ def advantage_flip() -> Picture:
     asked = question(
         text(
             "With both flips, where do the two curves differ? Switch the flips off: which bounds come alive?",
-            "两个翻转都开时，两条曲线在哪里不同？关掉翻转：哪些界开始起作用？",
+            "两个翻转都开时，两条曲线在哪里不同？关掉翻转：哪些边界开始起作用？",
         )
     )
     rows = (

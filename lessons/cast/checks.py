@@ -87,8 +87,8 @@ def check_cast_base_advantages_groups_may_interleave(answers):
 def check_cast_base_advantages_ids_may_be_any_integers(answers):
     large = 1000 * 2**40  # float32 cannot tell it from large + 1; modulo 64, 1000 or 2**32 it is 0
     group_ids = torch.tensor([-1, large + 1, large, 1, -1, large + 1, large, 1])
-    got = answers.cast_base_advantages(torch.tensor([1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0]), group_ids)
-    expect_close(got, torch.tensor([0.1, -0.1, 1.0, 0.1, 0.1, -0.1, -1.0, 0.1]), message(
+    got = answers.cast_base_advantages(torch.tensor([1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0]), group_ids)
+    expect_close(got, torch.tensor([0.1, -0.1, 1.0, 1.0, 0.1, -0.1, -1.0, -1.0]), message(
         en="A group id may be any int64, negative or very large, and is compared as it is: not as float, not without its sign.",
         zh="组编号可以是任意 int64，可以为负，也可以很大，按原样比较：不转成浮点数，也不去掉正负号。"))
 
@@ -256,17 +256,6 @@ def check_self_teacher_gap_leaves_padding_out(answers):
         zh="掩码之外间隙为 0，不论位置在哪里，掩码之内保持原值；一条回答也可能没有任何有效 Token。"))
 
 
-def check_self_teacher_gap_padding_may_be_infinite(answers):
-    mask = torch.tensor([[True, False], [False, True]])
-    for teacher_junk, old_junk in ((-math.inf, -1.0), (-1.0, -math.inf), (-math.inf, -math.inf), (math.nan, 1e6), (math.inf, math.nan)):
-        for dead_band in (0.0, 0.25):
-            teacher = torch.full((2, 2), -1.0).masked_fill(~mask, teacher_junk)
-            old = torch.full((2, 2), -3.0).masked_fill(~mask, old_junk)
-            expect_close(answers.self_teacher_gap(teacher, old, mask, dead_band), torch.tensor([[2.0, 0.0], [0.0, 2.0]]), message(
-                en="Padding of -inf or NaN leaked into the gaps: multiplying by the mask does not remove it, since 0 · inf is NaN.",
-                zh="填充处的 -inf 或 NaN 混入了间隙：乘以掩码去不掉它，因为 0 · inf 等于 NaN。"))
-
-
 def check_self_teacher_gap_dead_band_has_two_sides(answers):
     teacher, old = torch.tensor([[-4.9, -5.1, -2.0, -8.0]]), torch.full((1, 4), -5.0)
     got = answers.self_teacher_gap(teacher, old, torch.ones(1, 4, dtype=torch.bool), dead_band=0.5)
@@ -308,6 +297,17 @@ def check_self_teacher_gap_no_dead_band_by_default(answers):
     expect_close(got.sign(), torch.tensor([[1.0, -1.0, 1.0, -1.0]]), message(
         en="Without a dead band every gap counts, however small: only exactly 0 is 0, and nothing is rounded.",
         zh="不设死区时，再小的间隙也算数：只有恰好为 0 才是 0，不做舍入。"))
+
+
+def check_self_teacher_gap_padding_may_be_infinite(answers):
+    mask = torch.tensor([[True, False], [False, True]])
+    for teacher_junk, old_junk in ((-math.inf, -1.0), (-1.0, -math.inf), (-math.inf, -math.inf), (math.nan, 1e6), (math.inf, math.nan)):
+        for dead_band in (0.0, 0.25):
+            teacher = torch.full((2, 2), -1.0).masked_fill(~mask, teacher_junk)
+            old = torch.full((2, 2), -3.0).masked_fill(~mask, old_junk)
+            expect_close(answers.self_teacher_gap(teacher, old, mask, dead_band), torch.tensor([[2.0, 0.0], [0.0, 2.0]]), message(
+                en="Padding of -inf or NaN leaked into the gaps: multiplying by the mask does not remove it, since 0 · inf is NaN.",
+                zh="填充处的 -inf 或 NaN 混入了间隙：乘以掩码去不掉它，因为 0 · inf 等于 NaN。"))
 
 
 def check_self_teacher_gap_has_no_limit(answers):
@@ -540,21 +540,22 @@ def check_cast_token_advantages_one_for_each_token(answers):
 
 
 def check_cast_token_advantages_kept_tokens_are_weighted(answers):
-    got = answers.cast_token_advantages(torch.tensor([0.5, -0.5]), torch.tensor([[0.03], [-0.1]]), torch.tensor([[1.030455], [1.105171]]))
+    weights = torch.tensor([[1.030455], [1.105171]])
+    got = answers.cast_token_advantages(torch.tensor([0.5, -0.5]), torch.tensor([[0.03], [-0.1]]), weights, lam=1.0)
     expect_close(got, torch.tensor([[0.515227], [-0.552585]]), message(
         en="Where gap and base advantage agree in sign nothing is flipped: the token gets the base advantage times its weight.",
         zh="间隙与基础优势同号时不翻转：Token 得到基础优势乘以它的权重。"))
 
 
 def check_cast_token_advantages_uses_the_weights_given(answers):
-    got = answers.cast_token_advantages(torch.tensor([0.5, -0.5]), torch.tensor([[0.03], [-0.1]]), torch.tensor([[1.01], [0.95]]))
+    got = answers.cast_token_advantages(torch.tensor([0.5, -0.5]), torch.tensor([[0.03], [-0.1]]), torch.tensor([[1.01], [0.95]]), lam=1.0)
     expect_close(got, torch.tensor([[0.505], [-0.475]]), message(
         en="The weights come from the caller, in whichever reading of z: they are neither computed again nor clipped again here.",
         zh="权重由调用者给出，不论取 z 的哪种读法：这里既不重算，也不再裁剪。"))
 
 
 def check_cast_token_advantages_flips_down(answers):
-    got = answers.cast_token_advantages(torch.tensor([1.0]), torch.tensor([[-0.03, 0.03]]), torch.tensor([[0.970446, 1.030455]]))
+    got = answers.cast_token_advantages(torch.tensor([1.0]), torch.tensor([[-0.03, 0.03]]), torch.tensor([[0.970446, 1.030455]]), lam=1.0)
     expect_close(got, torch.tensor([[-1.030455, 1.030455]]), message(
         en="In a correct completion (B > 0) a teacher-negative token flips down: minus |B| times exp(-gap), a push away that grows with "
            "the gap. Only that token is flipped.",
@@ -562,7 +563,7 @@ def check_cast_token_advantages_flips_down(answers):
 
 
 def check_cast_token_advantages_flips_up(answers):
-    got = answers.cast_token_advantages(torch.tensor([-1.0]), torch.tensor([[0.03, -0.03]]), torch.tensor([[0.970446, 1.030455]]))
+    got = answers.cast_token_advantages(torch.tensor([-1.0]), torch.tensor([[0.03, -0.03]]), torch.tensor([[0.970446, 1.030455]]), lam=1.0)
     expect_close(got, torch.tensor([[1.030455, -1.030455]]), message(
         en="In a wrong completion (B < 0) a teacher-positive token flips up: |B| times exp(gap), a positive number, since it is |B| and "
            "not B. Only that token is flipped.",
@@ -571,14 +572,14 @@ def check_cast_token_advantages_flips_up(answers):
 
 def check_cast_token_advantages_flips_keep_the_size_of_the_base(answers):
     base, gaps = torch.tensor([0.1, 0.9, -0.1, -0.9]), torch.tensor([[-0.03], [-0.03], [0.03], [0.03]])
-    got = answers.cast_token_advantages(base, gaps, torch.full((4, 1), 0.970446))
+    got = answers.cast_token_advantages(base, gaps, torch.full((4, 1), 0.970446), lam=1.0)
     expect_close(got, torch.tensor([[-0.103045], [-0.927409], [0.103045], [0.927409]]), message(
         en="A flip changes the sign, not the size: it is |B| that is weighted, 0.1 in a zero-variance group as well as 0.9.",
         zh="翻转只改变符号，不改变大小：加权的是 |B|，零方差组的 0.1 与 0.9 一样处理。"))
 
 
 def check_cast_token_advantages_down_flip_takes_the_negative_bounds(answers):
-    got = answers.cast_token_advantages(torch.tensor([0.5]), torch.tensor([[-0.1, -0.5]]), torch.tensor([[0.904837, 0.8]]))
+    got = answers.cast_token_advantages(torch.tensor([0.5]), torch.tensor([[-0.1, -0.5]]), torch.tensor([[0.904837, 0.8]]), lam=1.0)
     expect_close(got, torch.tensor([[-0.552585, -0.6]]), message(
         en="A token flipped down is treated as in a wrong completion: exp(-gap) is clipped with the negative bounds, up to 1.2, and not "
            "with the positive ones, up to 1.05. Without a bound it would be 1.65.",
@@ -586,7 +587,7 @@ def check_cast_token_advantages_down_flip_takes_the_negative_bounds(answers):
 
 
 def check_cast_token_advantages_up_flip_takes_the_positive_bounds(answers):
-    got = answers.cast_token_advantages(torch.tensor([-0.5]), torch.tensor([[0.1, 0.5]]), torch.tensor([[0.95, 0.95]]))
+    got = answers.cast_token_advantages(torch.tensor([-0.5]), torch.tensor([[0.1, 0.5]]), torch.tensor([[0.95, 0.95]]), lam=1.0)
     expect_close(got, torch.tensor([[0.525, 0.525]]), message(
         en="A token flipped up is treated as in a correct completion: exp(gap) is clipped with the positive bounds, up to 1.05, and not "
            "with the negative ones, up to 1.2.",
@@ -851,8 +852,8 @@ def check_cast_loss_ratio_of_each_token(answers):
 def check_cast_loss_gradient_reaches_new_logps(answers):
     for n, length in ((2, 1), (1, 2), (1, 1), (2, 2)):
         new = torch.full((n, length), -2.0, requires_grad=True)
-        got = answers.cast_loss(new, new.detach().clone(), torch.full((n, length), 1.5), torch.ones(n, length, dtype=torch.bool))
-        expect_close(gradient(got, new), torch.full((n, length), -1.5 / (n * length)), message(
+        got = answers.cast_loss(new, new.detach().clone(), torch.full((n, length), 1.1), torch.ones(n, length, dtype=torch.bool))
+        expect_close(gradient(got, new), torch.full((n, length), -1.1 / (n * length)), message(
             en="At ratio 1 the gradient with respect to new_token_logps is minus the advantage over the number of tokens: here it was cut "
                "off, and nothing would be learned.",
             zh="比率为 1 时，损失对 new_token_logps 的梯度等于优势的相反数除以 Token 数：这里梯度被切断了，策略学不到任何东西。"))

@@ -66,9 +66,10 @@ def draw_flip(figure: Figure, bases: tuple[float, float], knobs: dict[str, Any])
     if knobs["limit"] < 1.7 * tick:
         curves.hlines([-knobs["limit"], knobs["limit"]], -END, END, **FINAL_CLIP)
     other = knobs | {"z": "printed" if knobs["z"] == "sign" else "sign"}
-    for gaps in outside_dead_band(knobs["dead_band"]):
-        values, others = (shape_advantages(bases[1], gaps, reading).advantages for reading in (knobs, other))
-        curves.plot(gaps, np.where(np.isclose(values, others), np.nan, others), **OTHER_READING)
+    left, right = outside_dead_band(knobs["dead_band"])
+    gaps = np.concatenate([left, [np.nan], right])
+    values, others = (shape_advantages(bases[1], gaps, reading).advantages for reading in (knobs, other))
+    curves.plot(gaps, np.where(np.isclose(values, others), np.nan, others), **OTHER_READING)
     for base, sign in zip(bases, (1, -1), strict=True):
         draw_curve(curves, base, sign, knobs)
     if bases[0]:
@@ -82,14 +83,15 @@ def all_values(bases: tuple[float, float], knobs: dict[str, Any]) -> list[np.nda
 
 
 def draw_curve(axes: Axes, base: float, sign: int, knobs: dict[str, Any]) -> None:
-    """The two branches, broken where they jump; what a gap of 0 gets is a filled point, what it just misses an open one."""
-    band, at_zero = knobs["dead_band"], float(shape_advantages(base, np.zeros(1), knobs).advantages[0])
-    for gaps, nearest in zip(outside_dead_band(band), (-1, 0), strict=True):
-        values = shape_advantages(base, gaps, knobs).advantages
-        axes.plot(gaps, values, **LINES[sign])
-        if abs(values[nearest] - at_zero) > 1e-6:
-            axes.plot(gaps[[nearest]], values[[nearest]], zorder=4, **OPEN[sign])
-    axes.plot([-band, band], [at_zero, at_zero], **LINES[sign])
+    """Broken where it jumps: what a gap of 0 gets is a filled point, what it just misses an open one."""
+    band, (left, right) = knobs["dead_band"], outside_dead_band(knobs["dead_band"])
+    gaps = np.concatenate([left, [np.nan, -band, band, np.nan], right])
+    values = shape_advantages(base, gaps, knobs).advantages
+    at_zero = values[len(left) + 1]
+    axes.plot(gaps, values, **LINES[sign])
+    beside = np.array([len(left) - 1, len(left) + 4])
+    missed = beside[np.abs(values[beside] - at_zero) > 1e-6]
+    axes.plot(gaps[missed], values[missed], linestyle="", zorder=4, **OPEN[sign])
     axes.plot([0], [at_zero], zorder=5, **FILLED[sign])
 
 

@@ -102,7 +102,7 @@ def self_teacher_gap(
     require_token_values(completion_mask, teacher_token_logps, old_token_logps)
     if not 0 <= dead_band < math.inf:
         raise ValueError("dead_band must be finite and >= 0 | dead_band 必须是非负有限数")
-    # differences = ???  # [N, T]: teacher's minus old log-probabilities, a constant of the update | 自教师减旧策略，对更新而言是常数
+    # differences = ???  # [N, T]: teacher's minus old log-probabilities, a constant of the update | 自教师与旧策略的对数概率之差，是常数
     # gaps = ???         # [N, T]: the same, or exactly 0: padding may hold -inf or NaN | 原值，或恰好为 0：填充处可能是 -inf 或 NaN
     ### BEGIN SOLUTION TODO 2: Teacher–student gap | 教师—学生间隙
     differences = (teacher_token_logps - old_token_logps).detach()
@@ -118,7 +118,7 @@ def asymmetric_weights(
     positive_bounds: tuple[float, float] = (0.8, 1.05),
     negative_bounds: tuple[float, float] = (0.95, 1.2),
 ) -> torch.Tensor:
-    """Weight of each token: exp of its gap, clipped by the bounds of its completion's sign. | 每个 Token 的权重：间隙取 exp，按符号裁剪。
+    """Weight of each token: exp of its gap, clipped as its completion's sign demands. | 每个 Token 的权重：间隙取 exp，按回答的符号裁剪。
 
     base_advantages: [N] float; gaps: [N, T] float, finite everywhere, from self_teacher_gap | 处处为有限数，由 self_teacher_gap 给出
     z: "sign": the ratio z is exp(sign(B) * gap), as CAST's words and code have it; "printed": exp(gap), as its equation has it
@@ -157,7 +157,7 @@ def cast_token_advantages(
     flip_up: bool = True,
     limit: float = 1.2,
 ) -> torch.Tensor:
-    """One advantage for each token: the base advantage, weighted or flipped, then clipped. | 每个 Token 一个优势：加权或翻转，再裁剪。
+    """One advantage for each token: the base advantage weighted or flipped, then clipped. | 每个 Token 一个优势：基础优势加权或翻转后裁剪。
 
     base_advantages: [N] float; gaps, weights: [N, T] float, from self_teacher_gap and asymmetric_weights | 由前两个函数给出
     lam: in [0, 1] (default 1.0): how far weights count, 1 + lam * (weight - 1) | 权重起多大作用

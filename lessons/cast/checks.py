@@ -456,7 +456,7 @@ def check_asymmetric_weights_bounds_need_not_hold_one(answers):
     got = answers.asymmetric_weights(base, gaps, positive_bounds=(1.25, 1.5), negative_bounds=(1.0, 1.0))
     expect_close(got, torch.tensor([[1.349859, 1.25, 1.25], [1.0, 1.0, 1.0]]), message(
         en="A lower bound may be 1 or more, and both may be equal: the ratio is clipped to what is given, nothing else.",
-        zh="下界可以不小于 1，上下界也可以相等：只按给定的范围裁剪，别无其他。"))
+        zh="下界可以不小于 1，上下界也可以相等：比率只按给定的范围裁剪，别无其他。"))
 
 
 def check_asymmetric_weights_survive_huge_gaps(answers):

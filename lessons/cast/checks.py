@@ -978,12 +978,12 @@ def check_cast_loss_leaves_inputs_alone(answers):
 def check_cast_loss_refuses_bad_input(answers):
     logps, advantages, mask = torch.tensor([[-1.0, -2.0]]), torch.tensor([[1.0, 0.5]]), torch.tensor([[True, True]])
     said = message(
-        en="The input checks must stay, this function's and those of the functions it calls: ValueError for advantages that are not [N, "
-           "T], a mask that is not bool, a valid value that is not finite, an unknown reduction, an epsilon out of range.",
-        zh="输入检查要保留，包括所调用函数的：优势不是 [N, T]、掩码不是布尔张量、有效位置的数值不是有限数、归约名称未知、"
+        en="The input check above the TODO must stay: ValueError for advantages that are not [N, T], a mask that is not bool, a valid value "
+           "that is not finite, an unknown reduction, an epsilon out of range.",
+        zh="TODO 上方的输入检查要保留：优势不是 [N, T]、掩码不是布尔张量、有效位置的数值不是有限数、归约名称未知、"
            "epsilon 越界时抛出 ValueError。")
     expect_close(answers.cast_loss(logps, logps, advantages, mask), torch.tensor(-0.75), said)
-    expect_error(lambda: answers.cast_loss(logps, logps, advantages[:, 0], mask), said)
+    expect_error(lambda: answers.cast_loss(logps, logps, torch.tensor([1.0]), mask), said)
     expect_error(lambda: answers.cast_loss(logps, logps, advantages, mask.long()), said)
     expect_error(lambda: answers.cast_loss(logps, logps, advantages * math.nan, mask), said)
     expect_error(lambda: answers.cast_loss(logps, logps, advantages, mask, reduction="mean"), said)

@@ -1,8 +1,10 @@
 """Pictures and panels of the lessons. | 各课的图与交互面板。"""
 
+from .advantage_flip import advantage_flip
 from .answer_mask import answer_mask
 from .bandit import bandit_baseline
 from .baselines import baselines
+from .cast_flow import cast_flow
 from .clip import clip_region
 from .consensus import consensus
 from .flow import rloo_flow
@@ -19,7 +21,7 @@ from .two_stages import two_stages
 from .variance import baseline_variance
 
 __all__ = [
-    "answer_mask", "bandit_baseline", "baseline_variance", "baselines", "clip_region", "consensus", "gae", "group_scale",
-    "kl_estimators", "loss_reduction", "mask_ribbon", "mean_reward", "reward_flow", "rloo_flow", "timeline", "token_shift",
+    "advantage_flip", "answer_mask", "bandit_baseline", "baseline_variance", "baselines", "cast_flow", "clip_region", "consensus", "gae",
+    "group_scale", "kl_estimators", "loss_reduction", "mask_ribbon", "mean_reward", "reward_flow", "rloo_flow", "timeline", "token_shift",
     "two_stages",
 ]

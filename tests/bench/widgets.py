@@ -30,6 +30,7 @@ PANELS = {
     widgets.answer_mask: "beta",
     widgets.consensus: "preference",
     widgets.two_stages: "good",
+    widgets.advantage_flip: "lam",
 }
 
 

@@ -216,7 +216,7 @@ def reading_words(bases: tuple[float, float], knobs: dict[str, Any]) -> str:
 
 
 def named(z: str) -> str:
-    return {"sign": "z = exp(sign(B) g)", "printed": text("z = exp(g) as printed", "z = exp(g)，即原文公式")}[z]
+    return {"sign": "z = exp(sign(B) g)", "printed": text("z = exp(g) as printed", "z = exp(g)，即译文公式")}[z]
 
 
 # --- the panel ---

@@ -444,11 +444,14 @@ def check_asymmetric_weights_truth_table(answers):
 
 
 def check_asymmetric_weights_bounds_as_given(answers):
+    said = message(
+        en="Bounds that are passed count, all four of them: within them the ratio is used as it is, outside it becomes the nearer bound.",
+        zh="传入的上下界要起作用，四个都要：范围之内比率保持原值，范围之外取较近的边界。")
     base, gaps = torch.tensor([1.0, -1.0]), torch.tensor([[3.0, -3.0, 0.6, -0.6], [3.0, -3.0, 0.6, -0.6]])
     got = answers.asymmetric_weights(base, gaps, positive_bounds=(0.25, 4.0), negative_bounds=(0.5, 8.0))
-    expect_close(got, torch.tensor([[4.0, 0.25, 1.822119, 0.548812], [0.5, 8.0, 0.548812, 1.822119]]), message(
-        en="Bounds that are passed count, all four of them: within them the ratio is used as it is, outside it becomes the nearer bound.",
-        zh="传入的上下界要起作用，四个都要：范围之内比率保持原值，范围之外取较近的边界。"))
+    expect_close(got, torch.tensor([[4.0, 0.25, 1.822119, 0.548812], [0.5, 8.0, 0.548812, 1.822119]]), said)
+    got = answers.asymmetric_weights(base, torch.tensor([[4.0], [-4.5]]), positive_bounds=(0.01, 100.0), negative_bounds=(0.01, 100.0))
+    expect_close(got, torch.tensor([[54.598150], [90.017131]]), said)
 
 
 def check_asymmetric_weights_bounds_need_not_hold_one(answers):
@@ -636,12 +639,16 @@ def check_cast_token_advantages_flip_switches(answers):
 
 
 def check_cast_token_advantages_flip_bounds_as_given(answers):
-    base, gaps = torch.tensor([0.5, -0.5]), torch.tensor([[-0.4, -3.0], [0.6, 3.0]])
-    got = answers.cast_token_advantages(base, gaps, torch.ones(2, 2), positive_bounds=(0.5, 2.0), negative_bounds=(0.25, 1.75))
-    expect_close(got, torch.tensor([[-0.745912, -0.875], [0.911059, 1.0]]), message(
+    said = message(
         en="Bounds that are passed count in the flips too: within them the flip's weight is exp of the gap's size, beyond them the upper "
            "bound.",
-        zh="传入的上下界在翻转中同样起作用：范围之内翻转的权重是间隙大小的 exp，超出则取上界。"))
+        zh="传入的上下界在翻转中同样起作用：范围之内翻转的权重是间隙大小的 exp，超出则取上界。")
+    base, gaps = torch.tensor([0.5, -0.5]), torch.tensor([[-0.4, -3.0], [0.6, 3.0]])
+    got = answers.cast_token_advantages(base, gaps, torch.ones(2, 2), positive_bounds=(0.5, 2.0), negative_bounds=(0.25, 1.75))
+    expect_close(got, torch.tensor([[-0.745912, -0.875], [0.911059, 1.0]]), said)
+    base, gaps = torch.tensor([0.01, -0.01]), torch.tensor([[-4.0], [4.5]])
+    got = answers.cast_token_advantages(base, gaps, torch.ones(2, 1), positive_bounds=(0.5, 100.0), negative_bounds=(0.5, 100.0))
+    expect_close(got, torch.tensor([[-0.545982], [0.900171]]), said)
 
 
 def check_cast_token_advantages_flip_lower_bound(answers):
@@ -933,6 +940,19 @@ def check_cast_loss_default_bounds(answers):
         zh="未指定时，CAST 的 epsilon_low 为 0.2，epsilon_high 为 1.0：比率 1.5 仍有梯度。若上侧取 0.2 或 0.28，它就被拦下了。"))
 
 
+def check_cast_loss_limits_nothing(answers):
+    old = torch.full((4, 1), -40.0, dtype=torch.float64)
+    new = (old + torch.tensor([[30.0], [12.0], [0.0], [-21.0]])).requires_grad_()
+    advantages = torch.tensor([[-1.0], [-3.0], [-5000.0], [1.0]], dtype=torch.float64)
+    for row, loss in ((0, 1.0686475e13), (1, 488264.37), (2, 5000.0), (3, -7.58256e-10)):
+        one = slice(row, row + 1)
+        got = answers.cast_loss(new[one], old[one], advantages[one], torch.ones(1, 1, dtype=torch.bool))
+        expect_close((got, gradient(got, new)[row]), (loss, [loss]), message(
+            en="Nothing but the ratio's clip range limits the loss: log-ratios, ratios that the minimum leaves unclipped and advantages "
+               "keep their size, however large or small.",
+            zh="除了比率的裁剪范围，没有什么限制损失：对数比率、取最小后未裁剪的比率和优势，不论多大多小，一律保持原值。"))
+
+
 def check_cast_loss_old_and_advantages_are_frozen(answers):
     for n, length in ((1, 4), (4, 1), (2, 2), (1, 1)):
         old = torch.full((n, length), -2.0, requires_grad=True)
@@ -978,8 +998,8 @@ def check_cast_loss_leaves_inputs_alone(answers):
 def check_cast_loss_refuses_bad_input(answers):
     logps, advantages, mask = torch.tensor([[-1.0, -2.0]]), torch.tensor([[1.0, 0.5]]), torch.tensor([[True, True]])
     said = message(
-        en="The input check above the TODO must stay: ValueError for advantages that are not [N, T], a mask that is not bool, a valid value "
-           "that is not finite, an unknown reduction, an epsilon out of range.",
+        en="The input check above the TODO must stay: ValueError for advantages that are not [N, T], a mask that is not bool, a valid "
+           "value that is not finite, an unknown reduction, an epsilon out of range.",
         zh="TODO 上方的输入检查要保留：优势不是 [N, T]、掩码不是布尔张量、有效位置的数值不是有限数、归约名称未知、"
            "epsilon 越界时抛出 ValueError。")
     expect_close(answers.cast_loss(logps, logps, advantages, mask), torch.tensor(-0.75), said)

@@ -960,6 +960,10 @@ wrong("gap_within_one", "a gap is held within -1 and 1 first | 先把间隙限�
       caught_by="check_asymmetric_weights_bounds_as_given",
       todo_3=but(WEIGHTS, "directions * gaps", "directions * gaps.clamp(-1.0, 1.0)"))
 
+wrong("gap_within_three", "a gap is held within -3 and 3 first | 先把间隙限制在 -3 与 3 之间",
+      caught_by="check_asymmetric_weights_bounds_as_given",
+      todo_3=but(WEIGHTS, "directions * gaps", "directions * gaps.clamp(-3.0, 3.0)"))
+
 wrong("bounds_around_one", "bounds are distances from 1 | 上下界是与 1 的距离",
       caught_by="check_asymmetric_weights_bounds_as_given",
       todo_3=but(WEIGHTS, "clamp(*positive_bounds)", "clamp(positive_bounds[0], min(positive_bounds[1], 2 - positive_bounds[0] + 0.2))",
@@ -1351,6 +1355,10 @@ wrong("down_bounds_fixed", "a down flip weighs at most 1.2 | 向下翻转的权�
 wrong("up_bounds_fixed", "an up flip weighs at most 1.05 | 向上翻转的权重至多 1.05",
       caught_by="check_cast_token_advantages_flip_bounds_as_given",
       todo_4=but(TOKENS, "clamp(max(1.0, positive_bounds[0]), positive_bounds[1])", "clamp(1.0, 1.05)"))
+
+wrong("flip_gap_within_three", "a gap is held within -3 and 3 first | 先把间隙限制在 -3 与 3 之间",
+      caught_by="check_cast_token_advantages_flip_bounds_as_given",
+      todo_4=but(TOKENS, "torch.exp(-gaps)", "torch.exp(-gaps.clamp(-3.0, 3.0))", "torch.exp(gaps)", "torch.exp(gaps.clamp(-3.0, 3.0))"))
 
 wrong("down_weights_within_the_limit", "a flip's weight is held within the limit | 翻转的权重限制在 limit 之内",
       caught_by="check_cast_token_advantages_flip_bounds_as_given",
@@ -1761,6 +1769,22 @@ wrong("epsilon_high_of_the_code", "the upper bound is that of CAST's code, 0.28 
 wrong("epsilon_low_of_one_tenth", "the lower bound is 0.9 | 下界是 0.9",
       caught_by="check_cast_loss_default_bounds",
       function=but(LOSS_FUNCTION, "epsilon_low=0.2", "epsilon_low=0.28"))
+
+wrong("log_ratio_within_10", "a log-ratio is held within -10 and 10 to be safe | 为保险起见把对数比率限制在 -10 与 10 之间",
+      caught_by="check_cast_loss_limits_nothing",
+      todo_5=but(OWN_LOSS, "(~completion_mask, 0.0))\nadv", "(~completion_mask, 0.0).clamp(-10.0, 10.0))\nadv"))
+
+wrong("log_ratio_within_20", "a log-ratio is held within -20 and 20 to be safe | 为保险起见把对数比率限制在 -20 与 20 之间",
+      caught_by="check_cast_loss_limits_nothing",
+      todo_5=but(OWN_LOSS, "(~completion_mask, 0.0))\nadv", "(~completion_mask, 0.0).clamp(-20.0, 20.0))\nadv"))
+
+wrong("ratio_within_10", "a ratio beyond 10 is an outlier | 超过 10 的比率是异常值",
+      caught_by="check_cast_loss_limits_nothing",
+      todo_5=but(OWN_LOSS, "(~completion_mask, 0.0))\nadv", "(~completion_mask, 0.0)).clamp(max=10.0)\nadv"))
+
+wrong("advantages_within_100", "an advantage beyond 100 is a mistake | 超过 100 的优势一定是算错了",
+      caught_by="check_cast_loss_limits_nothing",
+      todo_5=but(LOSS, "token_advantages,", "token_advantages.clamp(-100.0, 100.0),"))
 
 wrong("old_policy_learns", "both policies are in the graph | 两个策略都在计算图中",
       caught_by="check_cast_loss_old_and_advantages_are_frozen",

@@ -99,7 +99,7 @@ def check_answer_span_mask_box_in_a_box(answers):
 
 
 def check_answer_span_mask_everything_inside(answers):
-    for text in ("\\boxed{\\text{a}}", "\\boxed{ $a$ }", "\\boxed{x = a}", "\\boxed{1} or \\boxed{ }"):
+    for text in ("\\boxed{\\text{a}}", "\\boxed{ $a$ }", "\\boxed{$a$}", "\\boxed{x = a}", "\\boxed{1} or \\boxed{ }"):
         n, begin = len(text), text.rindex("boxed{") + 6
         got = answers.answer_span_mask(text, [(t, t + 1) for t in range(n)])
         expect_close(got, torch.tensor([begin <= t < n - 1 for t in range(n)]), message(
@@ -123,8 +123,8 @@ def check_answer_span_mask_odd_tokens(answers):
     expect_close(got, torch.tensor([False, False, False, True, False, True, False, False]), message(
         en="A token of width 0 holds no character, so it holds no answer.",
         zh="零宽 Token 不含任何字符，因此也不含答案。"))
-    got = answers.answer_span_mask("\\boxed{42}", [(9, 10), (8, 9), (0, 3), (7, 8)])
-    expect_close(got, torch.tensor([False, True, False, True]), message(
+    got = answers.answer_span_mask("\\boxed{42}", [(8, 9), (0, 3), (9, 10), (7, 8)])
+    expect_close(got, torch.tensor([True, False, False, True]), message(
         en="Tokens need neither touch each other nor stand in order: each offset speaks for itself.",
         zh="Token 不必相连，也不必按顺序：各按自己的偏移判断。"))
     expect_close(answers.answer_span_mask("\\boxed{42}", []), torch.zeros(0, dtype=torch.bool), message(
@@ -290,8 +290,9 @@ def check_majority_vote_rewards_whole_answers_are_compared(answers):
 
 
 def check_majority_vote_rewards_answers_as_they_stand(answers):
+    long = "1" * 200
     for votes in (["0.5", "1/2", "0.50"], ["3", " 3", "3 "], ["x+1", "x + 1", "x+ 1"], ["１", "1", "①"], ["07", "7", "+7"],
-                  ["$3$", "3", "3."], ["甲1", "乙1", "丙1"]):
+                  ["$3$", "3", "3."], ["甲1", "乙1", "丙1"], [long + "a" + long, long + "b" + long, long + "c" + long]):
         got, _ = answers.majority_vote_rewards([*votes, "2", "2"], torch.zeros(5, dtype=torch.int64))
         expect_close(got, torch.tensor([0.0, 0.0, 0.0, 1.0, 1.0]), message(
             en="Answers arrive normalized and are compared character by character: nothing is stripped, converted or simplified here.",
@@ -843,7 +844,7 @@ def check_om_grpo_loss_kl_is_added(answers):
         en="The loss grows by beta times the KL penalty, k3 of reference minus new, summed and averaged as the policy term is: added, not "
            "subtracted, against the reference policy and not the old one.",
         zh="损失增加 beta 乘 KL 惩罚，即 reference 减 new 的 k3，与策略项一样求和再平均：是加而不是减，对照的是参考策略而不是旧策略。")
-    for beta in (0.5, 50.0):
+    for beta in (0.0001, 0.5, 1000.0):
         got = answers.om_grpo_loss(new, new.clone(), torch.tensor([[-1.0, -2.0], [-2.5, -2.0]]), torch.zeros(2), mask, mask & False, beta)
         expect_close(got, torch.tensor(beta * 0.4124063), said)  # k3(1) = 0.718282, k3(-0.5) = 0.106531, over 2 completions
     got = answers.om_grpo_loss(new, new.clone(), new + 1, torch.zeros(2), mask, mask & False, beta=0.0)
@@ -934,7 +935,7 @@ def check_om_grpo_loss_bounds(answers):
                 zh="Token 比率限制在 1 - epsilon_low 与 1 + epsilon_high 之间，上下界各用各的 epsilon。"))
 
 
-def check_om_grpo_loss_epsilons_may_be_wide(answers):
+def check_om_grpo_loss_epsilons_as_given(answers):
     old, mask = torch.full((1, 1), -2.0), torch.ones(1, 1, dtype=torch.bool)
     for ratio, advantage, loss in ((2.4, 1.0, -2.4), (9.0, 1.0, -6.0), (0.02, -1.0, 0.05)):  # inside; 1 + 5; 1 - 0.95
         new = old + math.log(ratio)
@@ -942,6 +943,11 @@ def check_om_grpo_loss_epsilons_may_be_wide(answers):
         expect_close(got, torch.tensor(loss), message(
             en="The clip range is taken as it is given: epsilon_high may exceed 1, epsilon_low may come near 1.",
             zh="裁剪范围按给定的取：epsilon_high 可以大于 1，epsilon_low 可以接近 1。"))
+    for ratio, advantage, loss in ((1.04, 1.0, -1.01), (0.96, -1.0, 0.99)):
+        new = old + math.log(ratio)
+        got = answers.om_grpo_loss(new, old, new, torch.tensor([advantage]), mask, mask & False, epsilon_low=0.01, epsilon_high=0.01)
+        expect_close(got, torch.tensor(loss), message(
+            en="The clip range is taken as it is given, however narrow.", zh="裁剪范围按给定的取，再窄也一样。"))
 
 
 def check_om_grpo_loss_default_bounds(answers):
@@ -1039,7 +1045,7 @@ def check_om_grpo_loss_nothing_left(answers):
 
 
 def check_om_grpo_loss_answer_anywhere(answers):
-    for n, length in ((1, 1), (1, 40), (40, 1), (7, 9)):
+    for n, length in ((1, 1), (1, 600), (600, 1), (7, 9)):
         places = torch.arange(n * length).reshape(n, length)
         new, mask, answer_mask = torch.full((n, length), -2.0, requires_grad=True), places >= 0, places % 3 == 1
         got = answers.om_grpo_loss(new, new.detach().clone(), new.detach() + 1, torch.ones(n), mask, answer_mask, beta=1.0)

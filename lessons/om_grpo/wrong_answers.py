@@ -247,6 +247,9 @@ wrong_box("an_answer_is_short", "an answer has at most 100 characters | 答案�
 wrong_box("spaces_stripped", "outer spaces are no answer | 首尾空格不算答案", "everything_inside",
           BOXES + "while first < last and text[first].isspace():\n    first += 1\n"
           "while first < last and text[last - 1].isspace():\n    last -= 1\n")
+wrong_box("dollars_stripped", "$ only marks a formula | $ 只是公式记号", "everything_inside",
+          BOXES + 'while first < last and text[first] == "$":\n    first += 1\n'
+          'while first < last and text[last - 1] == "$":\n    last -= 1\n')
 wrong_box("text_unwrapped", "\\\\text{…} is only its wrapping | \\\\text{…} 只是包装", "everything_inside",
           BOXES + 'if text[first:last].startswith("\\\\text{") and text[first:last].endswith("}"):\n'
           "    first, last = first + 6, last - 1\n")
@@ -283,6 +286,14 @@ wrong_tokens("stops_after_the_answer", "tokens stand in order | Token 按顺序�
 mask = torch.zeros(len(offsets), dtype=torch.bool)
 for t, (start, end) in enumerate(offsets):
     if start >= last:
+        break
+    mask[t] = max(start, first) < min(end, last)
+''')
+
+wrong_tokens("nothing_after_the_answer", "after the answer nothing more comes | 答案之后不再有答案", "odd_tokens", r'''
+mask = torch.zeros(len(offsets), dtype=torch.bool)
+for t, (start, end) in enumerate(offsets):
+    if mask[:t].any() and start >= last:
         break
     mask[t] = max(start, first) < min(end, last)
 ''')
@@ -496,6 +507,8 @@ wrong_vote("at_most_four_tie", "a tie is among a few | 平票只在少数几个�
            "len(leaders) > 1", "1 < len(leaders) < 5")
 wrong_vote("too_many_answers", "with seven different answers nobody wins | 答案有七种就无人当选", "first_wins_a_tie",
            "if votes:", "if votes and len(set(votes)) < 7:")
+wrong_vote("both_ends_of_an_answer", "both ends of an answer tell it | 答案看两头就够", "answers_as_they_stand",
+           "answers = [answer and (len(answer), answer[:50], answer[-50:]) for answer in answers]" + VOTE)
 wrong_in_all_three(wrong_vote, VOTE)
 wrong("no_validation_of_votes", "answers are taken as they come | 答案照单全收", caught_by="check_majority_vote_rewards_refuses_bad_input",
       function="def majority_vote_rewards(answers, group_ids):\n"
@@ -1032,13 +1045,17 @@ wrong_loss("one_epsilon", "one epsilon is enough | 一个 epsilon 就够", "boun
            "epsilon_high=epsilon_high", "epsilon_high=epsilon_low")
 wrong_loss("epsilons_forgotten", "the defaults will do | 用默认值就行", "bounds",
            ", epsilon_low=epsilon_low, epsilon_high=epsilon_high", "")
-wrong_loss("epsilons_held_below_one_half", "bounds stay near 1 | 边界总在 1 附近", "epsilons_may_be_wide",
+wrong_loss("epsilons_held_below_one_half", "bounds stay near 1 | 边界总在 1 附近", "epsilons_as_given",
            "epsilon_low=epsilon_low", "epsilon_low=min(epsilon_low, 0.5)")
-wrong_loss("upper_epsilon_held_below_one", "a ratio never doubles | 比率不会翻倍", "epsilons_may_be_wide",
+wrong_loss("epsilons_held_above_a_tenth", "bounds need some room | 边界要留些余地", "epsilons_as_given",
+           "epsilon_low=epsilon_low, epsilon_high=epsilon_high", "epsilon_low=max(epsilon_low, 0.1), epsilon_high=max(epsilon_high, 0.1)")
+wrong_loss("upper_epsilon_held_below_one", "a ratio never doubles | 比率不会翻倍", "epsilons_as_given",
            "epsilon_high=epsilon_high", "epsilon_high=min(epsilon_high, 1.0)")
 wrong_loss("kept_kl_needs_a_token_in_the_loss", "who is out of the loss pays no KL | 不在损失中的回答不付 KL", "kl_may_keep_the_answer",
            "loss_mask if mask_kl else completion_mask",
            "loss_mask if mask_kl else completion_mask & loss_mask.any(dim=-1, keepdim=True)")
+wrong_loss("beta_of_a_thousandth_at_least", "beta is at least 0.001 | beta 至少为 0.001", "kl_is_added",
+           "+ beta *", "+ (beta and max(beta, 0.001)) *")
 wrong_loss("beta_capped", "beta is at most 1 | beta 至多为 1", "kl_is_added",
            "+ beta *", "+ min(beta, 1.0) *")
 wrong("default_clip_higher", "the upper bound is DAPO's | 上界与 DAPO 一样", caught_by="check_om_grpo_loss_default_bounds",
@@ -1094,6 +1111,8 @@ wrong_loss("zero_over_zero_tokens", "each completion has a token left | 每条�
            "policy = {'sequence_sum': sums.mean(), 'sequence_mean': (sums / lengths).mean(),\n"
            "          'token_mean': sums.sum() / lengths.sum()}[reduction]\n"
            "loss = policy + beta * reduce_token_losses(token_kl, kl_mask, reduction)")
+wrong_loss("first_512_columns", "512 tokens are enough | 512 个 Token 就够了", "answer_anywhere",
+           "completion_mask & ~answer_mask", "completion_mask & ~answer_mask & (torch.arange(completion_mask.shape[1]) < 512)")
 wrong_loss("last_answer_run_only", "the answer is one run of tokens | 答案是连续的一段", "answer_anywhere",
            "completion_mask & ~answer_mask",
            "completion_mask & ~(answer_mask & ((~answer_mask).flip(1).cumsum(dim=1).flip(1)"

@@ -114,7 +114,7 @@ def frame_stages(figure: Figure) -> None:
     heads = plot_text("p(right)", "p(答对)"), plot_text("p(good)", "p(好)"), *ends
     for column, head in zip(COLUMNS, heads, strict=True):
         figure.text(column, FIRST_ROW + ROW, head, va="center")
-    rows = [(CAP, plot_text("the last two at step 0", "后两个量在第 0 步"))]
+    rows = [(CAP, plot_text("last two columns at step 0", "右边两列在第 0 步"))]
     rows += [(LINES[rule], named(rule, plot_text)) for rule in RULES]
     for row, (line, label) in enumerate(rows, -1):
         height = FIRST_ROW - row * ROW

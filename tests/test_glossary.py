@@ -126,7 +126,7 @@ SENTENCES = {
     "answer span": ("The answer span is empty.", "答案片段是空的。"),
     "format reward": ("The format reward is 1.", "格式奖励是 1。"),
     "multiset": ("A multiset keeps repetitions.", "多重集保留重复的元素。"),
-    "hyper-parameter": ("The hyper-parameters are the same.", "超参数相同。"),
+    "hyperparameter": ("The hyperparameters are the same.", "超参数相同。"),
     "flip": ("The flip is undone.", "翻转撤销了。"),
     "shaped advantage": ("The shaped advantage is 0.8.", "塑形优势是 0.8。"),
     "token advantage": ("The token advantages are ±1.2.", "Token 优势是 ±1.2。"),
@@ -137,6 +137,7 @@ SENTENCES = {
     "dead band": ("The dead band is 0.05.", "死区是 0.05。"),
     "distillation": ("Distillation is imitation.", "蒸馏就是模仿。"),
     "negative feedback": ("A lag means negative feedback.", "落后意味着负反馈。"),
+    "mask (verb)": ("What to do with an answer: mask (verb) it.", "对答案要做的是：掩住它。"),
 }
 
 INNOCENT = {

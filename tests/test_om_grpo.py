@@ -166,7 +166,9 @@ def test_a_comparison_changes_its_own_group_only():
 
 
 @pytest.mark.parametrize("comparisons", [[(0, 2, "A")], [(0, 0, "A")], [(0, 4, "A")], [(-1, 0, "A")], [(0, 1, "A"), (0, 1, "A")],
-                                         [(0, 1, " ")], [(0, 1, 3)]])
+                                         [(0, 1, " ")], [(0, 1, 3)],
+                                         [(0.0, 1, "A")], [(False, True, "A")], [(0, 1)], [(0, 1, "A", "B")], [0, 1], ["01A"], [()],
+                                         [torch.tensor([0, 1, 2])], [(torch.tensor(0), 1, "A")]])
 def test_comparisons_that_are_refused(comparisons):
     with pytest.raises(ValueError, match=r" \| "):
         contrast_augmented_rewards(["A", "B", "A", "B"], torch.tensor([0, 0, 1, 1]), comparisons)

@@ -271,7 +271,7 @@ def test_an_exact_tie_moves_nothing_but_the_ground_truth():
 
 
 def outcomes(chances: tuple[float, float, float]):
-    """(reasoning, answer, probability) of the four completions; 0 is g and A."""
+    """(reasoning, answer, probability) of the four completions; 0 is good and right."""
     good, right_if_good, right_if_bad = chances
     for reasoning, of_reasoning in ((0, good), (1, 1 - good)):
         right = (right_if_good, right_if_bad)[reasoning]

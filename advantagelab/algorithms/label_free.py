@@ -67,11 +67,13 @@ def require_answers(answers: list[str | None], group_ids: torch.Tensor) -> None:
 def require_comparisons(comparisons: list[tuple[int, int, str | None]], group_ids: torch.Tensor) -> None:
     """Refuse comparisons that belong to no group or that come twice. | 拒绝不属于任何一组或重复出现的比较。
 
-    comparisons: (i, j, answer): what the policy answered after it read completion i as solution 1 and j as solution 2; None = no valid
-                 answer | 策略读过回答 i（解法 1）与 j（解法 2）之后给出的答案；None 表示没有有效答案
-    ValueError: i or j is no completion, i == j, two groups, an ordered pair twice, an empty answer
-                | i 或 j 不是回答的编号、i == j、分属两组、同一有序对出现两次、答案为空
+    comparisons: triples (i, j, answer), i and j int; answer: what the policy answered after it read completion i as solution 1 and j as
+                 solution 2; None = no valid answer | 三元组；策略读过回答 i（解法 1）与 j（解法 2）之后给出的答案；None 表示没有有效答案
+    ValueError: no triple, i or j not int or no completion, i == j, two groups, an ordered pair twice, an empty answer
+                | 不是三元组、i 或 j 不是 int 或不是回答的编号、i == j、分属两组、同一有序对出现两次、答案为空
     """
+    if not all(type(comparison) in (tuple, list) and [type(part) for part in comparison[:-1]] == [int, int] for comparison in comparisons):
+        raise ValueError("a comparison is a triple (i, j, answer), i and j int | 比较须为三元组 (i, j, answer)，i 与 j 为 int")
     pairs = [(i, j) for i, j, _ in comparisons]
     if not all(0 <= i < len(group_ids) and 0 <= j < len(group_ids) and i != j and group_ids[i] == group_ids[j] for i, j in pairs):
         raise ValueError("a comparison is of two different completions of one group | 比较的必须是同一组的两条不同回答")
@@ -119,9 +121,10 @@ def self_certainty_rewards(token_logits: torch.Tensor, completion_mask: torch.Te
 
 
 def majority_vote_rewards(answers: list[str | None], group_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """1 for the group's most frequent answer, 0 for any other. | 给出组内最多的答案为 1，其他为 0。
+    """1 for the group's most frequent answer, 0 for any other. | 答案为组内最多者的回答得 1，其余得 0。
 
-    answers: N strings or None, None = no valid answer: never elected, never rewarded | None 表示没有有效答案：不当选，也不得奖励
+    answers: N strings, compared as they stand, already through normalize_answer, or None = no valid answer: never elected, never rewarded
+             | 按原样比较；调用之前已用 normalize_answer 统一写法。None 表示没有有效答案：不当选，也不得奖励
     group_ids: [N] int64, in any order, groups of any size | 顺序与组大小任意
     returns: rewards [N] float, 0 or 1; tied [N] bool, True on every completion of a group where two answers share the highest count.
              Of tied answers the one that came first wins; a group without a valid answer: all 0, not tied
@@ -156,13 +159,14 @@ def soft_consensus_rewards(
     normalizer: str = "max",
     format_reward: bool = False,
 ) -> torch.Tensor:
-    """How frequent each completion's answer is in its group. | 每条回答的答案在组内出现得有多频繁。
+    """How frequent each completion's answer is in its group. | 每条回答的答案在组内所占的份额。
 
-    answers: N strings or None, None = no valid answer: reward 0, equal to nothing | None 表示没有有效答案：奖励为 0，与谁都不相等
+    answers: N strings, compared as they stand, already through normalize_answer, or None = no valid answer: reward 0, equal to nothing
+             | 按原样比较；调用之前已用 normalize_answer 统一写法。None 表示没有有效答案：奖励为 0，与谁都不相等
     group_ids: [N] int64, in any order, groups of any size | 顺序与组大小任意
     normalizer: "max" divides the count by the highest count of the group, "group" by the group size, completions without a valid answer
                 included | "max" 除以组内最高的次数；"group" 除以组大小，没有有效答案的回答也计入
-                (default "max", as the text that this course was commissioned from; the paper, by its readers: "group")
+                (default "max", as the translation prints it; the paper, by its readers: "group")
     format_reward: adds 1 for a valid answer (default False) | 有效答案再加 1
     returns: [N] float
     ValueError: another normalizer; see require_answers | normalizer 取其他值；另见 require_answers
@@ -198,10 +202,11 @@ def contrast_augmented_rewards(
 ) -> torch.Tensor:
     """Soft consensus in a pool that also holds the answers given after comparing pairs. | 答案池加入两两比较所得答案之后的软共识奖励。
 
-    answers: N strings or None, None = no valid answer: reward 0, equal to nothing | None 表示没有有效答案：奖励为 0，与谁都不相等
+    answers: N strings, compared as they stand, already through normalize_answer, or None = no valid answer: reward 0, equal to nothing
+             | 按原样比较；调用之前已用 normalize_answer 统一写法。None 表示没有有效答案：奖励为 0，与谁都不相等
     group_ids: [N] int64, in any order, groups of any size | 顺序与组大小任意
-    comparisons: (i, j, answer), i and j indices of two completions of one group, each ordered pair at most once, possibly none at all
-                 | i、j 是同组两条回答的编号，每个有序对至多一次，也可以一个都没有
+    comparisons: (i, j, answer), i and j indices of two completions of one group, each ordered pair at most once, possibly none at all;
+                 answer as in answers | i、j 是同组两条回答的编号，每个有序对至多一次，也可以一个都没有；answer 的写法同 answers
     normalizer: "max" divides the count in the pool by the highest such count of an answer that the group's own completions gave,
                 "group" by the pool size, entries without a valid answer included (default "max")
                 | "max" 除以本组回答所给答案在池中的最高次数；"group" 除以池的大小，没有有效答案的也计入
@@ -250,7 +255,7 @@ def comparison_prompt(question: str, solution_1: str, solution_2: str) -> str:
     solution_1, solution_2: completions i and j of a comparison (i, j, answer), in this order | 比较 (i, j, answer) 中的两条回答，次序有别
     returns: chain_of_thought_prompt(question) with the beginning of the assistant's turn, which ends in \boxed{
              | 在其后接上助手一轮的开头，以 \boxed{ 结尾
-    Source: OM-GRPO (2608.03119), figure 7, as this course's commission quotes it
+    Source: OM-GRPO (2608.03119), figure 7, as the translation quotes it
     """
     return (f"{chain_of_thought_prompt(question)}Here are two possible solutions:\n[Solution 1] {solution_1}\n[Solution 2] {solution_2}\n"
             "Based on the reasoning in the solutions above, the correct final answer is \\boxed{")

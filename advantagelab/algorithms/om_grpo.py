@@ -9,7 +9,7 @@ import torch
 
 from advantagelab.algorithms.grpo import grpo_token_losses, k3_kl, reduce_token_losses, require_token_values
 
-# Appendix B of the text that this course was commissioned from, under the names of TRL's GRPOConfig where it has one.
+# Appendix B of the translation, under the names of TRL's GRPOConfig where it has one.
 APPENDIX_B = {
     "prompts_per_update": 128,  # no TRL name: generation_batch_size counts completions, 128 * 8 = 1024
     "num_generations": 8,  # the group size G
@@ -56,9 +56,10 @@ def answer_span_mask(text: str, offsets: list[tuple[int, int]]) -> torch.Tensor:
     r"""True on the tokens that hold characters of the boxed answer. | 含有方框内答案字符的 Token 为 True。
 
     text: the whole completion; offsets: T pairs (start, end), the characters text[start:end] of each token
-    returns: [T] bool. The answer stands strictly inside the last \boxed{…} whose braces balance (the one that opens last);
-             no such box or an empty one: all False; a token of width 0: False
-             | 答案严格位于最后一个括号配对的 \boxed{…} 之内（按起点取最后一个）；没有这样的方框或方框为空时全为 False；零宽 Token 为 False
+    returns: [T] bool. The answer is everything strictly inside the last \boxed{…} whose braces balance (the one that opens last), spaces
+             included; no such box or an empty one: all False; a token of width 0: False; tokens may share characters
+             | 答案是最后一个括号配对的 \boxed{…}（按起点取最后一个）之内的一切，空格也算；没有这样的方框或方框为空时全为 False；
+             零宽 Token 为 False；Token 之间可以共有字符
     ValueError: start > end, or an offset outside the text | start 大于 end，或偏移超出文本
     Source: course convention: overlap of character intervals; the box counts only as the seven characters `\boxed{`
     """
@@ -106,7 +107,8 @@ def om_grpo_loss(
 ) -> torch.Tensor:
     """GRPO's loss without the answer tokens: clipped policy term plus KL penalty. | 去掉答案 Token 的 GRPO 损失：裁剪后的策略项加 KL 惩罚。
 
-    new_token_logps, old_token_logps, reference_token_logps: [N, T] float; outside the masks they may hold anything | 掩码之外可以是任何值
+    new_token_logps, old_token_logps, reference_token_logps: [N, T] float; outside the masks they may hold anything, inside they must be
+               finite, or the result is undefined | 掩码之外可以是任何值；掩码之内须为有限数，否则结果未定义
     advantages: [N] float, one for all tokens of a completion | 每条回答一个
     completion_mask: [N, T] bool, True = valid; answer_mask: [N, T] bool, True = token of the answer, harmless on padding
                      | True 表示答案 Token，填充处取何值都无妨
@@ -118,7 +120,7 @@ def om_grpo_loss(
              | 零维浮点张量；只有 new_token_logps 得到梯度，掩码之外恰好为 0
     ValueError: a mask not bool or not [N, T], shapes differ, advantages, beta or an epsilon out of range, another reduction
                 | 掩码不是二维布尔张量、形状不同、advantages、beta 或 epsilon 越界、reduction 取其他值
-    Source: OM-GRPO, equation 1 and appendix D.2 (2608.03119); equation 1 as this course's commission prints it: mask_kl=False
+    Source: OM-GRPO, equation 1 and appendix D.2 (2608.03119); equation 1 as the translation prints it: mask_kl=False
     """
     require_token_values(completion_mask)
     if answer_mask.dtype != torch.bool or answer_mask.shape != completion_mask.shape:

@@ -250,7 +250,7 @@ def _without_answer(completion: str) -> str:
         why = text("The last box is empty", "最后一个方框是空的") if last == "}" else text("The box never closes", "方框没有闭合")
     return text(
         f"{why}: no valid answer, so nothing is masked, and a vote neither counts nor rewards this completion.",
-        f"{why}：没有有效答案，什么也不掩；投票既不计入这条回答，也不给它奖励。",
+        f"{why}：没有有效答案，什么也没有掩住；投票既不计入这条回答，也不给它奖励。",
     )
 
 
@@ -274,12 +274,13 @@ def _with_answer(masked: str, beta: float, answer: np.ndarray, of_table: Step, o
     if of_table.after != of_table.before:
         return text(
             f"No gradient on the answer's logits, and yet its log-probability goes {moved(of_table)} even in the table: "
-            "the earlier box is still trained, and it uses the same row.",
-            f"答案的 logits 上没有梯度，可是连表中它的对数概率也变了，{moved(of_table)}：前一个方框仍受训练，用的是同一行。",
+            "the earlier box is still trained, and the same row predicts both answers.",
+            f"答案的 logits 上没有梯度，可是连表中它的对数概率也变了，{moved(of_table)}："
+            "前一个方框仍受训练，两处答案由同一行 logits 预测。",
         )
     return text(
-        f"No gradient on the answer's logits: the table keeps its log-probability. Shared parameters move it all the same, "
-        f"{moved(of_shared)}, for the other tokens train them.",
+        f"No gradient on the answer's logits: the table keeps its log-probability. Shared parameters move it anyway, "
+        f"{moved(of_shared)}, because the other tokens train them.",
         f"答案的 logits 上没有梯度：表中它的对数概率不变。参数共享时还是会变，{moved(of_shared)}，因为其他 Token 也在训练这些参数。",
     )
 
@@ -306,10 +307,10 @@ def answer_mask() -> Picture:
         "inside": text("a box inside the reasoning", "推理中间的方框"),
     }
     masks = {
-        "nothing": text("nothing", "什么都不掩"),
-        "policy": text("answer, in the policy term only", "答案，只掩策略项"),
-        "both": text("answer, in policy and KL term", "答案，策略项和 KL 项都掩"),
-        "off_by_one": text("off by one: logits at the answer", "差一位：答案所在位置的 logits"),
+        "nothing": text("nothing", "什么都不掩住"),
+        "policy": text("answer, in the policy term only", "答案，只在策略项里"),
+        "both": text("answer, in policy and KL term", "答案，策略项和 KL 项里都是"),
+        "off_by_one": text("off by one: logits at the answer", "错位：答案所在位置的 logits"),
     }
     controls = {
         "completion": dropdown(text("Completion", "回答"), [(completions[name], name) for name in COMPLETIONS], START["completion"]),
@@ -318,8 +319,8 @@ def answer_mask() -> Picture:
     }
     asked = question(
         text(
-            "Which mask leaves no gradient on the answer? Does the answer's probability then stay where it is?",
-            "哪种掩法让答案上没有梯度？这时答案的概率就不变了吗？",
+            "Which mask leaves no gradient on the answer?",
+            "哪种掩码让答案上没有梯度？",
         )
     )
     return Panel(SIZE, frame_mask, _draw, controls, [asked, *controls.values()])

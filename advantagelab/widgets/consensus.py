@@ -256,9 +256,8 @@ def consensus() -> Picture:
     }
     asked = question(
         text(
-            "Eight completions; those that are left have no valid answer. When do votes and soft consensus differ? "
-            "When do comparisons overturn a majority?",
-            "共八条回答，余下的没有有效答案。投票与软共识何时不同？比较何时推翻多数？",
+            "Eight completions; those that are left have no valid answer. When do comparisons overturn a majority?",
+            "共八条回答，余下的没有有效答案。比较何时推翻多数？",
         )
     )
     return Panel(SIZE, frame_consensus, _draw, controls, [asked, *controls.values()])

@@ -30,14 +30,14 @@ CAP = {"color": GRAY, "linestyle": ":", "linewidth": 1.2}
 class Course(NamedTuple):
     """Each [3, STEPS + 1]: one row for each of RULES."""
 
-    right: np.ndarray  # p(A), the true answer
-    good: np.ndarray  # p(g)
-    right_if_good: np.ndarray  # p(A | g)
-    right_if_bad: np.ndarray  # p(A | b)
+    right: np.ndarray  # p(right), the share of right answers
+    good: np.ndarray  # p(good), the share of good reasoning
+    right_if_good: np.ndarray  # p(right | good)
+    right_if_bad: np.ndarray  # p(right | bad)
 
 
 def advantages_by_siblings(rule: str) -> np.ndarray:
-    """[2, 4]: advantage of a completion that says A, of one that says B, by how many of its three siblings say A."""
+    """[2, 4]: advantage of a completion that is right, of one that is wrong, by how many of its three siblings are right."""
     table = np.zeros((2, GROUP_SIZE))
     for siblings in range(GROUP_SIZE):
         for row, says_right in enumerate((True, False)):
@@ -61,7 +61,7 @@ WAYS = np.array([comb(GROUP_SIZE - 1, count) for count in COUNTS])
 
 
 def expected_advantages(right: np.ndarray) -> np.ndarray:
-    """[3, 2]: expected advantage of a completion that says A, of one that says B, if each sibling says A with chance right [3]."""
+    """[3, 2]: expected advantage of a completion that is right, of one that is wrong, if each sibling is right with chance right [3]."""
     chances = WAYS * right[:, None] ** COUNTS * (1 - right[:, None]) ** COUNTS[::-1]
     return (ADVANTAGES * chances[:, None, :]).sum(axis=-1)
 
@@ -72,7 +72,7 @@ def logit(chance: float) -> float:
 
 def train(good: float, right_if_good: float, right_if_bad: float) -> Course:
     """All three rules from the same start, each logit moved by the expected gradient of one group of four."""
-    # The difference of the two logits of each choice: [reasoning, answer after g, answer after b] × rules.
+    # The difference of the two logits of each choice: [reasoning, answer after good, answer after bad] × rules.
     gaps = np.repeat([[logit(good)], [logit(right_if_good)], [logit(right_if_bad)]], len(RULES), axis=1)
     rows = []
     for _ in range(STEPS + 1):
@@ -91,29 +91,30 @@ def train(good: float, right_if_good: float, right_if_bad: float) -> Course:
 
 # --- the drawing: two charts, and below them a row of numbers for each rule ---
 
-COLUMNS = (0.385, 0.54, 0.695, 0.85)  # of p(A), p(g), p(A|g), p(A|b), in parts of the width
+COLUMNS = (0.385, 0.54, 0.695, 0.85)  # of the four quantities of Course, in parts of the width
 FIRST_ROW, ROW = 0.135, 0.055
 
 
 def named(rule: str, words=text) -> str:
     return {
-        "ground_truth": words("ground truth", "真实答案"),
+        "ground_truth": words("ground truth", "用真实答案奖励"),
         "majority_vote": words("majority vote", "多数投票"),
         "om_grpo": words("OM-GRPO", "OM-GRPO"),
     }[rule]
 
 
 def frame_stages(figure: Figure) -> None:
+    ends = plot_text("p(right|good)", "p(答对|好)"), plot_text("p(right|bad)", "p(答对|差)")
     right, good = figure.add_axes((0.065, 0.385, 0.42, 0.54)), figure.add_axes((0.555, 0.385, 0.42, 0.54))
-    right.set(title=plot_text("$p(A)$: the true answer", "$p(A)$：真实答案"))
-    good.set(title=plot_text("$p(g)$: good reasoning", "$p(g)$：好的推理"))
+    right.set(title=plot_text("p(right): share of right answers", "p(答对)：答对的比例"))
+    good.set(title=plot_text("p(good): share of good reasoning", "p(好)：好推理的比例"))
     for axes in (right, good):
         axes.set(xlim=(0, STEPS), ylim=(-0.02, 1.02), xticks=range(0, STEPS + 1, 100), yticks=(0, 0.25, 0.5, 0.75, 1))
         axes.set_xlabel(plot_text("step", "步"))
-    heads = ("$p(A)$", "$p(g)$", "$p(A|g)$", "$p(A|b)$")
+    heads = plot_text("p(right)", "p(答对)"), plot_text("p(good)", "p(好)"), *ends
     for column, head in zip(COLUMNS, heads, strict=True):
         figure.text(column, FIRST_ROW + ROW, head, va="center")
-    rows = [(CAP, plot_text("$p(A|g)$, $p(A|b)$ at step 0", "第 0 步的 $p(A|g)$、$p(A|b)$"))]
+    rows = [(CAP, plot_text("last two columns at step 0", "右边两列在第 0 步"))]
     rows += [(LINES[rule], named(rule, plot_text)) for rule in RULES]
     for row, (line, label) in enumerate(rows, -1):
         height = FIRST_ROW - row * ROW
@@ -139,16 +140,16 @@ def moved(values: np.ndarray) -> str:
 def describe_stages(course: Course) -> Words:
     rows = text("; ", "；").join(
         text(
-            f"{named(rule)}: p(A) {moved(course.right[row])}, p(g) {moved(course.good[row])}, "
-            f"p(A|g) {moved(course.right_if_good[row])}, p(A|b) {moved(course.right_if_bad[row])}",
-            f"{named(rule)}：p(A) {moved(course.right[row])}，p(g) {moved(course.good[row])}，"
-            f"p(A|g) {moved(course.right_if_good[row])}，p(A|b) {moved(course.right_if_bad[row])}",
+            f"{named(rule)}: p(right) {moved(course.right[row])}, p(good) {moved(course.good[row])}, "
+            f"p(right|good) {moved(course.right_if_good[row])}, p(right|bad) {moved(course.right_if_bad[row])}",
+            f"{named(rule)}：p(答对) {moved(course.right[row])}，p(好) {moved(course.good[row])}，"
+            f"p(答对|好) {moved(course.right_if_good[row])}，p(答对|差) {moved(course.right_if_bad[row])}",
         )
         for row, rule in enumerate(RULES)
     )
     alt = text(
-        f"Probabilities from step 0 to step {STEPS} of exact training in groups of {GROUP_SIZE}. {rows}.",
-        f"每组 {GROUP_SIZE} 条回答，按精确期望训练，从第 0 步到第 {STEPS} 步的概率。{rows}。",
+        f"Probabilities from step 0 to step {STEPS} along the expected gradient, in groups of {GROUP_SIZE}. {rows}.",
+        f"每组 {GROUP_SIZE} 条回答，直接按期望梯度训练，从第 0 步到第 {STEPS} 步的概率。{rows}。",
     )
     start = round(course.right[0, 0], 12)
     voted, masked = number(course.right[1, -1], 4), number(course.right[2, -1], 4)
@@ -156,19 +157,20 @@ def describe_stages(course: Course) -> Words:
     if start == 0.5:
         return Words(alt, text(
             "Both answers are equally common: the votes cancel in expectation, and only the ground truth moves anything.",
-            "两个答案一样常见：投票的作用在期望上抵消，只有真实答案能推动训练。",
+            "两个答案一样常见：投票的作用在期望上抵消，只有用真实答案奖励才能推动训练。",
         ))
     if low == high:
         return Words(alt, text(
-            f"Good and bad reasoning are right equally often. With the answer masked nothing can move p(A): it stays {masked}, "
+            f"Good and bad reasoning are right equally often. With the answer masked nothing can move p(right): it stays {masked}, "
             f"while the majority vote takes it to {voted}.",
-            f"好坏推理答对的概率相同。答案被掩住后，没有什么能推动 p(A)：它停在 {masked}；多数投票则把它带到 {voted}。",
+            f"好、差两种推理答对的概率相同。答案掩住后，没有什么能推动 p(答对)：它停在 {masked}；多数投票则把它带到 {voted}。",
         ))
     if start > 0.5:
         return Words(alt, text(
             f"The consensus is right. The majority vote sharpens the answers themselves and ends at {voted}; "
             f"OM-GRPO only changes the reasoning and ends at {masked}, held between {low} and {high}.",
-            f"共识是对的。多数投票连答案一起锐化，终点是 {voted}；OM-GRPO 只改变推理，终点是 {masked}，出不了 {low} 与 {high} 之间。",
+            f"共识是对的。多数投票让答案本身也越来越集中，终点是 {voted}；"
+            f"OM-GRPO 只改变推理，终点是 {masked}，出不了 {low} 与 {high} 之间。",
         ))
     return Words(alt, text(
         f"The consensus is wrong. The majority vote ends at {voted}. The mask does not repair that: OM-GRPO drifts to the reasoning "
@@ -189,14 +191,14 @@ def two_stages() -> Picture:
     if is_static():
         return Picture(SIZE, frame_stages, _draw, START)
     controls = {
-        "good": slider(text("p(g), good reasoning", "p(g)，好的推理"), START["good"], 0.05, 0.95, 0.05),
-        "right_if_good": slider(text("p(A|g), right after good", "p(A|g)，好推理后答对"), START["right_if_good"], 0.05, 0.95, 0.05),
-        "right_if_bad": slider(text("p(A|b), right after bad", "p(A|b)，坏推理后答对"), START["right_if_bad"], 0.05, 0.95, 0.05),
+        "good": slider(text("p(good), good reasoning", "p(好)，好推理的比例"), START["good"], 0.05, 0.95, 0.05),
+        "right_if_good": slider(text("p(right|good)", "p(答对|好)，好推理后答对"), START["right_if_good"], 0.05, 0.95, 0.05),
+        "right_if_bad": slider(text("p(right|bad)", "p(答对|差)，差推理后答对"), START["right_if_bad"], 0.05, 0.95, 0.05),
     }
     asked = question(
         text(
-            "Where does each rule end if the majority is right, and where if it is wrong? What can OM-GRPO not exceed?",
-            "多数是对的时，三种规则各到哪里？多数是错的时呢？OM-GRPO 超不过什么？",
+            "What can OM-GRPO not exceed?",
+            "OM-GRPO 超不过什么？",
         )
     )
     return Panel(SIZE, frame_stages, _draw, controls, [asked, *controls.values()])

@@ -32,18 +32,28 @@ def check_answer_span_mask_last_box(answers):
     got = answers.answer_span_mask(text, [(0, 7), (7, 8), (8, 15), (15, 22), (22, 23), (23, 28), (28, 29)])
     expect_close(got, torch.tensor([False, False, False, False, True, False, False]), message(
         en="Only the last box holds the answer: an earlier box in the reasoning, or the same digit elsewhere, is not masked.",
-        zh="只有最后一个方框里是答案：推理中更早的方框、别处出现的同一数字都不遮。"))
+        zh="只有最后一个方框里是答案：推理中更早的方框、别处出现的同一数字都不掩住。"))
 
 
 def check_answer_span_mask_nested_braces(answers):
     got = answers.answer_span_mask("\\boxed{\\frac{1}{2}}}", [(0, 7), (7, 13), (13, 14), (14, 15), (15, 18), (18, 19), (19, 20)])
     expect_close(got, torch.tensor([False, True, True, True, True, False, False]), message(
-        en="The box ends at the brace that closes it: not at the first one, not at the last one of the text.",
-        zh="方框止于与它配对的花括号：既不是第一个，也不是全文最后一个。"))
+        en="The box ends at the brace that closes it: not at the first one, not at the last one of the text, and all that stands between "
+           "the two is the answer.",
+        zh="方框止于与它配对的花括号：既不是第一个，也不是全文最后一个；两者之间的一切都是答案。"))
+    deep = answers.answer_span_mask(
+        "\\boxed{\\sqrt{\\frac{\\sqrt{2}}{3}}}.", [(0, 7), (7, 19), (19, 27), (27, 29), (29, 32), (32, 33), (33, 34)])
+    expect_close(deep, torch.tensor([False, True, True, True, True, False, False]), message(
+        en="Braces may nest to any depth: count them, a pattern with a fixed depth stops too early.",
+        zh="花括号可以嵌套任意多层：要逐层计数，固定层数的正则会提前停下。"))
     escaped = answers.answer_span_mask("\\boxed{0,1\\}} {}", [(0, 7), (7, 10), (10, 11), (11, 12), (12, 13), (13, 16)])
     expect_close(escaped, torch.tensor([False, True, True, True, False, False]), message(
         en="An escaped brace is part of the answer and closes nothing.",
-        zh="转义的花括号是答案的一部分，不闭合任何东西。"))
+        zh="转义的花括号是答案的一部分，不参与配对。"))
+    line_break = answers.answer_span_mask("\\boxed{1\\\\} so {2}", [(0, 7), (7, 8), (8, 10), (10, 11), (11, 15), (15, 18)])
+    expect_close(line_break, torch.tensor([False, True, True, False, False, False]), message(
+        en="Two backslashes are an escaped backslash: the brace after them closes the box.",
+        zh="两个反斜杠是转义的反斜杠：它后面的花括号照样闭合方框。"))
 
 
 def check_answer_span_mask_no_box(answers):
@@ -51,7 +61,11 @@ def check_answer_span_mask_no_box(answers):
         got = answers.answer_span_mask(text, [(0, 7), (7, len(text))])
         expect_close(got, torch.tensor([False, False]), message(
             en="Without a box there is no answer to hide: every token is False.",
-            zh="没有方框就没有要遮的答案：每个 Token 都是 False。"))
+            zh="没有方框就没有要掩住的答案：每个 Token 都是 False。"))
+    for text in ("\\boxed {42} it", "\\fbox{42} it", "\\Boxed{42} it", "\\fboxed{42} it", "\\boxed\n{42} it"):
+        expect_close(answers.answer_span_mask(text, [(0, 7), (7, len(text))]), torch.tensor([False, False]), message(
+            en="Only `\\boxed{`, these seven characters, opens a box: `\\fbox{` or a space before the brace does not.",
+            zh="只有 `\\boxed{` 这七个字符才是方框的开头：`\\fbox{` 或花括号前有空格都不算。"))
 
 
 def check_answer_span_mask_cut_off(answers):
@@ -63,6 +77,10 @@ def check_answer_span_mask_cut_off(answers):
     expect_close(got, torch.tensor([False, True, False, False]), message(
         en="A last box that never closes does not count: the one before it does.",
         zh="最后的方框没有闭合，就不算数：取它之前的那个。"))
+    got = answers.answer_span_mask("\\boxed{1} \\boxed{ \\boxed{ \\boxed{", [(0, 7), (7, 8), (8, 33)])
+    expect_close(got, torch.tensor([False, True, False]), message(
+        en="However many boxes at the end never close, go back to the last one that does.",
+        zh="末尾无论有几个没闭合的方框，都要退回到最后一个闭合的。"))
 
 
 def check_answer_span_mask_empty_box(answers):
@@ -70,7 +88,7 @@ def check_answer_span_mask_empty_box(answers):
         got = answers.answer_span_mask(text, [(0, 7), (7, len(text)), (0, len(text))])
         expect_close(got, torch.tensor([False] * 3), message(
             en="The last box is empty: nothing is the answer, neither a token around it nor what an earlier box holds.",
-            zh="最后的方框是空的：谁都不是答案，包住它的 Token 不是，更早方框里的内容也不是。"))
+            zh="最后的方框是空的，没有答案：包住它的 Token 不是，更早方框里的内容也不是。"))
 
 
 def check_answer_span_mask_box_in_a_box(answers):
@@ -80,11 +98,24 @@ def check_answer_span_mask_box_in_a_box(answers):
         zh="方框套方框时取里面的：最后一个方框是指起点最靠后的那个。"))
 
 
+def check_answer_span_mask_everything_inside(answers):
+    for text in ("\\boxed{\\text{a}}", "\\boxed{ $a$ }", "\\boxed{$a$}", "\\boxed{x = a}", "\\boxed{1} or \\boxed{ }"):
+        n, begin = len(text), text.rindex("boxed{") + 6
+        got = answers.answer_span_mask(text, [(t, t + 1) for t in range(n)])
+        expect_close(got, torch.tensor([begin <= t < n - 1 for t in range(n)]), message(
+            en="Everything between the braces is the answer, spaces, $ and \\text included.",
+            zh="花括号之间的一切都是答案，空格、$、\\text 也算。"))
+
+
 def check_answer_span_mask_characters(answers):
     got = answers.answer_span_mask("所以甲\\boxed{二十}。", [(0, 2), (2, 3), (3, 10), (10, 11), (11, 12), (12, 13), (13, 14)])
     expect_close(got, torch.tensor([False, False, False, True, True, False, False]), message(
         en="Offsets count characters, not bytes: Chinese text around and inside the box must not shift the mask.",
         zh="偏移按字符计，不按字节计：方框内外的中文不能使掩码错位。"))
+    got = answers.answer_span_mask("😀\\boxed{😀1}", [(0, 1), (1, 8), (8, 9), (9, 10), (10, 11)])
+    expect_close(got, torch.tensor([False, False, True, True, False]), message(
+        en="An emoji is one character, as Python's len() counts it: not two, as in UTF-16.",
+        zh="一个表情符号算一个字符，与 Python 的 len() 一致：不像 UTF-16 那样算两个。"))
 
 
 def check_answer_span_mask_odd_tokens(answers):
@@ -92,12 +123,27 @@ def check_answer_span_mask_odd_tokens(answers):
     expect_close(got, torch.tensor([False, False, False, True, False, True, False, False]), message(
         en="A token of width 0 holds no character, so it holds no answer.",
         zh="零宽 Token 不含任何字符，因此也不含答案。"))
-    got = answers.answer_span_mask("\\boxed{42}", [(8, 9), (0, 3)])
-    expect_close(got, torch.tensor([True, False]), message(
+    got = answers.answer_span_mask("\\boxed{42}", [(8, 9), (0, 3), (9, 10), (7, 8)])
+    expect_close(got, torch.tensor([True, False, False, True]), message(
         en="Tokens need neither touch each other nor stand in order: each offset speaks for itself.",
         zh="Token 不必相连，也不必按顺序：各按自己的偏移判断。"))
     expect_close(answers.answer_span_mask("\\boxed{42}", []), torch.zeros(0, dtype=torch.bool), message(
         en="Without tokens the mask is empty, and still bool.", zh="没有 Token 时掩码为空，类型仍是 bool。"))
+
+
+def check_answer_span_mask_shared_characters(answers):
+    got = answers.answer_span_mask("\\boxed{七1}", [(0, 7), (7, 8), (7, 8), (7, 9), (8, 9), (9, 10)])
+    expect_close(got, torch.tensor([False, True, True, True, True, False]), message(
+        en="Tokens may share a character, as the bytes of a Chinese one do: each token that overlaps the answer is True.",
+        zh="几个 Token 可以共有一个字符（例如同一汉字的几个字节）：凡与答案有交集的都为 True。"))
+
+
+def check_answer_span_mask_any_length(answers):
+    text = "\\boxed{0} so " * 300 + "\\boxed{" + "7" * 300 + "}"
+    got = answers.answer_span_mask(text, [(t, t + 1) for t in range(len(text))])
+    expect_close(got, torch.tensor([len(text) - 301 <= t < len(text) - 1 for t in range(len(text))]), message(
+        en="Text, answer and list of tokens may be of any length, and any number of boxes may come before the last one.",
+        zh="正文、答案、Token 列表的长度都不限，最后一个方框之前的方框也可以有任意多个。"))
 
 
 def check_answer_span_mask_refuses(answers):
@@ -153,6 +199,8 @@ def check_majority_vote_rewards_first_wins_a_tie(answers):
     for votes, rewards in ((["3", "5", "3", "5"], [1.0, 0.0, 1.0, 0.0]), (["5", "3", "3", "5"], [1.0, 0.0, 0.0, 1.0]),
                            (["3", "5", "5", "3"], [1.0, 0.0, 0.0, 1.0]), (["5", "30", "7", "1"], [1.0, 0.0, 0.0, 0.0])):
         expect_close(answers.majority_vote_rewards(votes, group_ids)[0], torch.tensor(rewards), said)
+    rewards, _ = answers.majority_vote_rewards(["d", "b", "c", "a", "e", "f", "g", "h"], torch.zeros(8, dtype=torch.int64))
+    expect_close(rewards, torch.tensor([1.0] + [0.0] * 7), said)
     rewards, _ = answers.majority_vote_rewards(["8", "7", "9", "9", "2", "2", "7"], torch.zeros(7, dtype=torch.int64))
     expect_close(rewards, torch.tensor([0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]), said)
 
@@ -176,7 +224,7 @@ def check_majority_vote_rewards_no_valid_answer(answers):
 
 
 def check_majority_vote_rewards_tie_is_reported_to_the_whole_group(answers):
-    for votes in (["3", "5", "3", "5", "8", None], ["1", "2", "3", "4"]):
+    for votes in (["3", "5", "3", "5", "8", None], ["1", "2", "3", "4"], ["a", "b", "c", "d", "e", "f", "g", "h"]):
         _, tied = answers.majority_vote_rewards(votes, torch.zeros(len(votes), dtype=torch.int64))
         expect_close(tied, torch.tensor([True] * len(votes)), message(
             en="Several answers share the highest count: every completion of the group is told so, the losers and those without a "
@@ -212,6 +260,15 @@ def check_majority_vote_rewards_groups_may_interleave(answers):
         zh="组编号可以是任意 int64，可以为负，也可以很大，顺序任意，组大小可以不等：要按原样比较编号，而不是把整批切成块。"))
 
 
+def check_majority_vote_rewards_every_int64_is_a_group(answers):
+    group_ids = torch.tensor([0, 2**32, 7, -7, 2**60, 2**60 + 1, -1, 1, -2**63, 2**63 - 1]).repeat(2)
+    got = answers.majority_vote_rewards(["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"] * 2, group_ids)
+    expect_close(got, (torch.ones(20), torch.zeros(20, dtype=torch.bool)), message(
+        en="Each int64 names a group of its own, -1 and both ends of the range as well, and a batch may hold any number of groups: here "
+           "two groups voted as one, or one did not vote.",
+        zh="每个 int64 各是一个组的编号，-1 与取值范围的两端也一样，一批中的组数不限：这里有两组合在一起投票，或有一组没有投票。"))
+
+
 def check_majority_vote_rewards_goes_on_after_a_group_without_votes(answers):
     rewards, _ = answers.majority_vote_rewards([None, "5", "5", "6"], torch.tensor([0, 1, 1, 1]))
     expect_close(rewards, torch.tensor([0.0, 1.0, 1.0, 0.0]), message(
@@ -230,6 +287,16 @@ def check_majority_vote_rewards_whole_answers_are_compared(answers):
                            (["2", "None", None, "None"], [0.0, 1.0, 0.0, 1.0]), ([long + "2", long + "3", long + "3"], [0.0, 1.0, 1.0])):
         got, _ = answers.majority_vote_rewards(votes, torch.zeros(len(votes), dtype=torch.int64))
         expect_close(got, torch.tensor(rewards), said)
+
+
+def check_majority_vote_rewards_answers_as_they_stand(answers):
+    long = "1" * 200
+    for votes in (["0.5", "1/2", "0.50"], ["3", " 3", "3 "], ["x+1", "x + 1", "x+ 1"], ["１", "1", "①"], ["07", "7", "+7"],
+                  ["$3$", "3", "3."], ["甲1", "乙1", "丙1"], [long + "a" + long, long + "b" + long, long + "c" + long]):
+        got, _ = answers.majority_vote_rewards([*votes, "2", "2"], torch.zeros(5, dtype=torch.int64))
+        expect_close(got, torch.tensor([0.0, 0.0, 0.0, 1.0, 1.0]), message(
+            en="Answers arrive normalized and are compared character by character: nothing is stripped, converted or simplified here.",
+            zh="传入的答案已经规范化，逐字符比较：这里不去空格、不转换、不化简。"))
 
 
 def check_majority_vote_rewards_any_group_size(answers):
@@ -349,6 +416,15 @@ def check_soft_consensus_rewards_groups_may_interleave(answers):
         zh="任何 int64 都可以作组编号，可以为负，也可以很大，同组的回答不必相邻：要按编号精确挑选，并把奖励放回各自的位置。"))
 
 
+def check_soft_consensus_rewards_every_int64_is_a_group(answers):
+    group_ids = torch.tensor([0, 2**32, 7, -7, 2**60, 2**60 + 1, -1, 1, -2**63, 2**63 - 1]).repeat(2)
+    got = answers.soft_consensus_rewards(["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"] * 2, group_ids, "group")
+    expect_close(got, torch.ones(20), message(
+        en="Any number of groups, and any int64 as the id of one, -1 and both ends of the range as well: here two groups were counted as "
+           "one, or one was left out.",
+        zh="组数不限，任何 int64 都可以是其中一组的编号，-1 与取值范围的两端也一样：这里有两组合在一起计数，或漏掉了一组。"))
+
+
 def check_soft_consensus_rewards_goes_on_after_a_group_without_answers(answers):
     got = answers.soft_consensus_rewards([None, "5", "5", "6"], torch.tensor([0, 1, 1, 1]))
     expect_close(got, torch.tensor([0.0, 1.0, 1.0, 0.5]), message(
@@ -365,6 +441,17 @@ def check_soft_consensus_rewards_whole_answers_are_compared(answers):
     long = "1" * 200
     got = answers.soft_consensus_rewards(["x", "X", "None", None, long + "2", long + "3"], torch.zeros(6, dtype=torch.int64))
     expect_close(got, torch.tensor([1.0, 1.0, 1.0, 0.0, 1.0, 1.0]), said)
+
+
+def check_soft_consensus_rewards_answers_as_they_stand(answers):
+    long = "1" * 200
+    for votes in (["0.5", "1/2"], ["3", " 3"], ["x+1", "x + 1"], ["１", "1"], ["07", "7"], ["$3$", "3"], ["3.", "3"], ["甲1", "乙1"],
+                  [long + "a" + long, long + "b" + long]):
+        got = answers.soft_consensus_rewards(votes, torch.zeros(2, dtype=torch.int64), "group")
+        expect_close(got, torch.tensor([0.5, 0.5]), message(
+            en="The caller has normalized the answers: they are compared as they stand, every character, and nothing is stripped, "
+               "converted or simplified here.",
+            zh="调用者已将答案规范化：这里按原样比较每个字符，不去空格、不转换、不化简。"))
 
 
 def check_soft_consensus_rewards_large_groups(answers):
@@ -411,20 +498,21 @@ def hidden_soft_consensus_rewards_random(answers, rng):
 # TODO 4: contrast_augmented_rewards
 
 
+def check_contrast_augmented_rewards_without_comparisons(answers):
+    votes, group_ids = ["7", "3", "7", "5"], torch.zeros(4, dtype=torch.int64)
+    said = message(
+        en="Without comparisons the pool is the group's answers, and the reward is the soft consensus reward; by default the count is "
+           "divided by the highest one, and nothing is added.",
+        zh="没有比较时，答案池就是本组的答案，奖励就是软共识奖励；默认除以最高次数，不另加任何值。")
+    expect_close(answers.contrast_augmented_rewards(votes, group_ids, []), torch.tensor([1.0, 0.5, 1.0, 0.5]), said)
+    expect_close(answers.contrast_augmented_rewards(votes, group_ids, [], "group"), torch.tensor([0.5, 0.25, 0.5, 0.25]), said)
+
+
 def check_contrast_augmented_rewards_comparisons_join_the_pool(answers):
     got = answers.contrast_augmented_rewards(["A", "B", "B"], torch.zeros(3, dtype=torch.int64), [(0, 1, "A"), (1, 2, "B")])
     expect_close(got, torch.tensor([2 / 3, 1.0, 1.0]), message(  # the pool is A B B A B
         en="The answers given after a comparison are counted along with those of the completions: A stands 2 times in the pool, B 3 times.",
         zh="比较之后给出的答案与各条回答的答案一起计数：池中 A 有 2 个，B 有 3 个。"))
-
-
-def check_contrast_augmented_rewards_without_comparisons(answers):
-    votes, group_ids = ["7", "3", "7", "5"], torch.zeros(4, dtype=torch.int64)
-    said = message(
-        en="Without comparisons the pool is the group's answers, and the reward is the soft consensus reward.",
-        zh="没有比较时，答案池就是本组的答案，奖励就是软共识奖励。")
-    expect_close(answers.contrast_augmented_rewards(votes, group_ids, []), torch.tensor([1.0, 0.5, 1.0, 0.5]), said)
-    expect_close(answers.contrast_augmented_rewards(votes, group_ids, [], "group"), torch.tensor([0.5, 0.25, 0.5, 0.25]), said)
 
 
 def check_contrast_augmented_rewards_the_compared_get_nothing_for_it(answers):
@@ -471,7 +559,7 @@ def check_contrast_augmented_rewards_nobody_gave_it(answers):
     said = message(
         en="An answer that no completion gave is rewarded to nobody, and is not the highest count that the others are measured by; in the "
            "pool size it counts.",
-        zh="没有任何回答给出过的答案不给谁带来奖励，也不作为其他答案所比的最高次数；但它计入池的大小。")
+        zh="没有任何回答给出过的答案，不奖励任何回答，也不参加取最大次数；但它计入池的大小。")
     got = answers.contrast_augmented_rewards(["A", "A", "B"], group_ids, comparisons)
     expect_close(got, torch.tensor([1.0, 1.0, 0.5]), said)
     got = answers.contrast_augmented_rewards(["A", "A", "B"], group_ids, comparisons, "group")
@@ -483,10 +571,10 @@ def check_contrast_augmented_rewards_invalid_comparison(answers):
     group_ids = torch.zeros(3, dtype=torch.int64)
     said = message(
         en="A comparison without a valid answer matches nothing and is no highest count: all that it counts in is the pool size.",
-        zh="没有有效答案的比较与谁都不相等，也不作最高次数：它只计入池的大小。")
+        zh="没有有效答案的比较与谁都不相等，也不参加取最大次数：它只计入池的大小。")
     got = answers.contrast_augmented_rewards(["A", "A", "B"], group_ids, comparisons, "group")
     expect_close(got, torch.tensor([4 / 9, 4 / 9, 3 / 9]), said)
-    got = answers.contrast_augmented_rewards(["A", None, "B"], group_ids, [(0, 1, None), (1, 0, None), (0, 2, None), (1, 2, "A")])
+    got = answers.contrast_augmented_rewards(["A", None, "B"], group_ids, [(0, 1, None), (1, 0, None), (0, 2, None), (2, 0, "A")])
     expect_close(got, torch.tensor([1.0, 0.0, 0.5]), said)
 
 
@@ -497,8 +585,16 @@ def check_contrast_augmented_rewards_invalid_completion(answers):
     for normalizer in ("max", "group"):
         got = answers.contrast_augmented_rewards([None, None], torch.tensor([0, 0]), [(0, 1, "A"), (1, 0, None)], normalizer, True)
         expect_close(got, torch.zeros(2), said)
-    got = answers.contrast_augmented_rewards([None, "A"], torch.tensor([0, 0]), [(0, 1, "B"), (1, 0, "A")], "group")
-    expect_close(got, torch.tensor([0.0, 0.5]), said)
+    got = answers.contrast_augmented_rewards([None, "A", "A"], torch.tensor([0, 0, 0]), [(1, 2, "B"), (2, 1, "A")], "group")
+    expect_close(got, torch.tensor([0.0, 0.6, 0.6]), said)
+
+
+def check_contrast_augmented_rewards_invalid_completions_compared(answers):
+    comparisons = [(0, 1, "A"), (1, 2, "A"), (1, 3, "A")]
+    got = answers.contrast_augmented_rewards(["A", None, "B", None], torch.zeros(4, dtype=torch.int64), comparisons)
+    expect_close(got, torch.tensor([1.0, 0.0, 0.25, 0.0]), message(
+        en="A comparison counts by its own answer, even if a completion that it read had none.",
+        zh="比较只看自己给出的答案，所读的回答没有答案也照样计入。"))
 
 
 def check_contrast_augmented_rewards_format_reward(answers):
@@ -526,6 +622,10 @@ def check_contrast_augmented_rewards_each_group_on_its_own(answers):
         expect_close(answers.contrast_augmented_rewards(votes, group_ids, comparisons), torch.tensor(rewards), said)
     got = answers.contrast_augmented_rewards(votes, group_ids, [(0, 1, "A"), (1, 0, "A")], "group")
     expect_close(got, torch.tensor([0.75, 0.25, 0.5, 0.5]), said)
+    got = answers.contrast_augmented_rewards(["A", "B", "C", "C"], group_ids, [(0, 1, "C"), (1, 0, "C")])
+    expect_close(got, torch.ones(4), message(
+        en="An answer that only another group gave is no highest count here.",
+        zh="只有别组给出过的答案，在本组不参加取最大次数。"))
 
 
 def check_contrast_augmented_rewards_groups_may_interleave(answers):
@@ -537,6 +637,16 @@ def check_contrast_augmented_rewards_groups_may_interleave(answers):
         en="i and j are places in the whole batch, not within the group; completions of one group need not stand together, and a group id "
            "may be any int64.",
         zh="i 与 j 是在整批中的位置，不是组内的位置；同组的回答不必相邻，组编号可以是任意 int64。"))
+
+
+def check_contrast_augmented_rewards_every_int64_is_a_group(answers):
+    group_ids = torch.tensor([0, 2**32, 7, -7, 2**60, 2**60 + 1, -1, 1, -2**63, 2**63 - 1]).repeat(2)
+    comparisons = [(i, i + 10, "y") for i in range(10)]
+    got = answers.contrast_augmented_rewards(["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"] * 2, group_ids, comparisons, "group")
+    expect_close(got, torch.full((20,), 2 / 3), message(
+        en="Any number of groups, each with a pool of its own, and any int64 as an id, -1 and both ends of the range as well: here two "
+           "groups shared a pool, or one was left out.",
+        zh="组数不限，每组各有自己的答案池，任何 int64 都可以作编号，-1 与取值范围的两端也一样：这里有两组共用了一个池，或漏掉了一组。"))
 
 
 def check_contrast_augmented_rewards_goes_on_after_a_group_without_answers(answers):
@@ -559,6 +669,17 @@ def check_contrast_augmented_rewards_whole_answers_are_compared(answers):
     long = "1" * 200
     got = answers.contrast_augmented_rewards([long + "2", long + "3", "x"], group_ids, [(0, 1, long + "3"), (1, 0, long)])
     expect_close(got, torch.tensor([0.5, 1.0, 0.5]), said)
+
+
+def check_contrast_augmented_rewards_answers_as_they_stand(answers):
+    group_ids = torch.zeros(3, dtype=torch.int64)
+    for pair in (["0.5", "1/2"], ["3", " 3"], ["x+1", "x + 1"], ["１", "1"], ["07", "7"], ["$3$", "3"], ["3.", "3"], ["甲1", "乙1"]):
+        for one, other in (pair, pair[::-1]):
+            got = answers.contrast_augmented_rewards([one, other, "9"], group_ids, [(0, 1, other), (1, 0, "9")], "group")
+            expect_close(got, torch.tensor([0.2, 0.4, 0.4]), message(
+                en="Answers of completions and of comparisons arrive normalized and are compared as they stand: nothing is stripped, "
+                   "converted or simplified here.",
+                zh="回答与比较的答案传入时都已规范化，按原样比较：这里不去空格、不转换、不化简。"))
 
 
 def check_contrast_augmented_rewards_full_round(answers):
@@ -587,12 +708,17 @@ def check_contrast_augmented_rewards_refuses_bad_input(answers):
     votes, group_ids = ["1", "1", "2"], torch.tensor([0, 0, 1])
     said = message(
         en="The input check above the TODO must stay: ValueError for a pair of two groups, a completion compared with itself, an index "
-           "outside the batch, an ordered pair twice, an empty string, an unknown normalizer.",
-        zh="TODO 上方的输入检查要保留：两条回答分属两组、与自身比较、编号超出本批、同一有序对出现两次、空字符串、"
-           "normalizer 未知时抛出 ValueError。")
+           "outside the batch or no int, an ordered pair twice, an empty string, a number for an answer, no answers, group ids of another "
+           "length or type, an unknown normalizer.",
+        zh="TODO 上方的输入检查要保留：两条回答分属两组、与自身比较、编号超出本批或不是 int、同一有序对出现两次、空字符串、用数字当答案、"
+           "没有答案、组编号的长度或类型不对、normalizer 未知时抛出 ValueError。")
     expect_close(answers.contrast_augmented_rewards(votes, group_ids, [(0, 1, "2")]), torch.tensor([1.0, 1.0, 1.0]), said)
-    for comparisons in ([(0, 2, "1")], [(1, 1, "1")], [(0, 3, "1")], [(-1, 2, "1")], [(0, 1, "1"), (0, 1, "2")], [(0, 1, "")]):
+    for comparisons in ([(0, 2, "1")], [(1, 1, "1")], [(0, 3, "1")], [(-1, 2, "1")], [(0, 1, "1"), (0, 1, "2")], [(0, 1, "")],
+                        [(0, 1, 1)], [(0.0, 1, "1")], [(False, 1, "1")], [(0, 1)]):
         expect_error(lambda comparisons=comparisons: answers.contrast_augmented_rewards(votes, group_ids, comparisons), said)
+    for bad_votes, bad_ids in (([], group_ids[:0]), (["1"], group_ids), (votes, group_ids.double()), (["1", "", "2"], group_ids),
+                               (["1", 1, "2"], group_ids)):
+        expect_error(lambda votes=bad_votes, ids=bad_ids: answers.contrast_augmented_rewards(votes, ids, []), said)
     expect_error(lambda: answers.contrast_augmented_rewards(votes, group_ids, [], "pool"), said)
 
 
@@ -691,6 +817,16 @@ def check_om_grpo_loss_token_mean(answers):
         zh="token_mean 除以损失中全部 Token 的个数：这里是 3，4 个答案 Token 不计。"))
 
 
+def check_om_grpo_loss_zero_advantage_counts(answers):
+    logps, mask = torch.full((2, 2), -1.0), torch.ones(2, 2, dtype=torch.bool)
+    got = [float(answers.om_grpo_loss(logps, logps.clone(), logps.clone(), torch.tensor([1.0, 0.0]), mask, mask & False,
+                                      reduction=reduction)) for reduction in ("sequence_sum", "sequence_mean", "token_mean")]
+    expect_close(got, [-1.0, -0.5, -0.5], message(
+        en="A token with advantage 0 adds nothing to the sum but is still one of the tokens: leaving it out of the divisor makes the "
+           "others count more.",
+        zh="优势为 0 的 Token 对总和没有贡献，但仍是一个 Token：把它从除数中去掉，其余 Token 的权重就变大了。"))
+
+
 def check_om_grpo_loss_sequence_sum_is_the_default(answers):
     logps, mask = torch.full((2, 6), -1.0), torch.tensor([[True] * 4 + [False] * 2, [True] * 6])
     answer_mask = torch.tensor([[False, False, True, False, False, False], [False, False, False, False, True, False]])
@@ -708,7 +844,7 @@ def check_om_grpo_loss_kl_is_added(answers):
         en="The loss grows by beta times the KL penalty, k3 of reference minus new, summed and averaged as the policy term is: added, not "
            "subtracted, against the reference policy and not the old one.",
         zh="损失增加 beta 乘 KL 惩罚，即 reference 减 new 的 k3，与策略项一样求和再平均：是加而不是减，对照的是参考策略而不是旧策略。")
-    for beta in (0.5, 50.0):
+    for beta in (0.0001, 0.5, 1000.0):
         got = answers.om_grpo_loss(new, new.clone(), torch.tensor([[-1.0, -2.0], [-2.5, -2.0]]), torch.zeros(2), mask, mask & False, beta)
         expect_close(got, torch.tensor(beta * 0.4124063), said)  # k3(1) = 0.718282, k3(-0.5) = 0.106531, over 2 completions
     got = answers.om_grpo_loss(new, new.clone(), new + 1, torch.zeros(2), mask, mask & False, beta=0.0)
@@ -799,7 +935,7 @@ def check_om_grpo_loss_bounds(answers):
                 zh="Token 比率限制在 1 - epsilon_low 与 1 + epsilon_high 之间，上下界各用各的 epsilon。"))
 
 
-def check_om_grpo_loss_epsilons_may_be_wide(answers):
+def check_om_grpo_loss_epsilons_as_given(answers):
     old, mask = torch.full((1, 1), -2.0), torch.ones(1, 1, dtype=torch.bool)
     for ratio, advantage, loss in ((2.4, 1.0, -2.4), (9.0, 1.0, -6.0), (0.02, -1.0, 0.05)):  # inside; 1 + 5; 1 - 0.95
         new = old + math.log(ratio)
@@ -807,6 +943,11 @@ def check_om_grpo_loss_epsilons_may_be_wide(answers):
         expect_close(got, torch.tensor(loss), message(
             en="The clip range is taken as it is given: epsilon_high may exceed 1, epsilon_low may come near 1.",
             zh="裁剪范围按给定的取：epsilon_high 可以大于 1，epsilon_low 可以接近 1。"))
+    for ratio, advantage, loss in ((1.04, 1.0, -1.01), (0.96, -1.0, 0.99)):
+        new = old + math.log(ratio)
+        got = answers.om_grpo_loss(new, old, new, torch.tensor([advantage]), mask, mask & False, epsilon_low=0.01, epsilon_high=0.01)
+        expect_close(got, torch.tensor(loss), message(
+            en="The clip range is taken as it is given, however narrow.", zh="裁剪范围按给定的取，再窄也一样。"))
 
 
 def check_om_grpo_loss_default_bounds(answers):
@@ -831,24 +972,28 @@ def check_om_grpo_loss_takes_the_smaller_surrogate(answers):
 
 
 def check_om_grpo_loss_only_new_learns(answers):
-    for n, length in ((1, 3), (3, 1), (2, 2), (1, 1)):
+    mask = torch.tensor([[True, True, True], [True, True, False], [True, False, False], [True, True, True]])
+    with_answers = torch.tensor([[False, True, False], [False, False, True], [True, False, False], [False, False, False]])
+    batches = [(torch.ones(n, length, dtype=torch.bool), torch.zeros(n, length, dtype=torch.bool), torch.ones(n))
+               for n, length in ((1, 3), (3, 1), (2, 2), (1, 1))] + [(mask, with_answers, torch.tensor([1.0, -1.0, 0.5, -2.0]))]
+    for completion_mask, answer_mask, advantages in batches:
         for mask_kl in (True, False):
-            old = torch.full((n, length), -2.0, requires_grad=True)
-            reference, advantages = torch.full((n, length), -1.5, requires_grad=True), torch.ones(n, requires_grad=True)
-            new, mask = torch.full((n, length), -1.9), torch.ones(n, length, dtype=torch.bool)
-            got = answers.om_grpo_loss(new, old, reference, advantages, mask, mask & False, 0.5, mask_kl=mask_kl)
-            expect_close((gradient(got, old), gradient(got, reference), gradient(got, advantages)),
-                         (0.0 * old, 0.0 * reference, 0.0 * advantages), message(
-                en="Old policy, reference policy and advantages are constants of the update: none of them may receive a gradient.",
-                zh="旧策略、参考策略与优势对更新而言都是常数：它们都不能得到梯度。"))
+            for reduction in ("sequence_sum", "sequence_mean", "token_mean"):
+                old = torch.full(completion_mask.shape, -2.0, requires_grad=True)
+                constants = (old, torch.full_like(old, -1.5).requires_grad_(), advantages.clone().requires_grad_())
+                new = torch.tensor([-1.9, -1.5, -2.5]).repeat(4)[:old.numel()].reshape(old.shape)
+                got = answers.om_grpo_loss(new, *constants, completion_mask, answer_mask, 0.5, mask_kl=mask_kl, reduction=reduction)
+                expect_close([gradient(got, constant) for constant in constants], [0.0 * constant for constant in constants], message(
+                    en="Old policy, reference policy and advantages are constants of the update: none of them may receive a gradient.",
+                    zh="旧策略、参考策略与优势对更新而言都是常数：它们都不能得到梯度。"))
 
 
 def check_om_grpo_loss_padding_of_the_answer_mask(answers):
     logps, mask = torch.full((2, 3), -1.0), torch.tensor([[True, True, False], [True, False, False]])
     answer_mask = torch.tensor([[False, True, True], [False, True, False]])
-    for mask_kl in (True, False):
-        got = answers.om_grpo_loss(logps, logps.clone(), logps.clone(), torch.tensor([2.0, -1.0]), mask, answer_mask, mask_kl=mask_kl)
-        expect_close(got, torch.tensor(-0.5), message(  # (-2 + 1) / 2
+    for mask_kl, paying in ((True, 2), (False, 3)):
+        got = answers.om_grpo_loss(logps, logps.clone(), logps + 1, torch.tensor([2.0, -1.0]), mask, answer_mask, 0.5, mask_kl=mask_kl)
+        expect_close(got, torch.tensor(-0.5 + 0.5 * paying * 0.718282 / 2), message(  # the policy term: (-2 + 1) / 2
             en="An answer mask that is True on padding does no harm: padding is in no loss anyway, and answer tokens are not "
                "subtracted twice.",
             zh="答案掩码在填充处为 True 也无妨：填充本来就不在任何损失里，答案 Token 也不会去掉两次。"))
@@ -857,7 +1002,8 @@ def check_om_grpo_loss_padding_of_the_answer_mask(answers):
 def check_om_grpo_loss_what_is_left_out_may_be_infinite(answers):
     mask, answer_mask = torch.tensor([[True, True, True, False]]), torch.tensor([[False, True, False, False]])
     loss_mask = mask & ~answer_mask
-    for junk in ((-math.inf, -2.0, -2.0), (-1.0, -math.inf, -1.0), (-1.0, -2.0, -math.inf), (math.nan,) * 3, (800.0, -1.0, 1e6)):
+    # Finite junk first: a loss that multiplies by the mask meets 0 · inf there, and -inf would only make the given functions raise.
+    for junk in ((800.0, -1.0, 1e6), (-math.inf, -2.0, -2.0), (-1.0, -math.inf, -1.0), (-1.0, -2.0, -math.inf), (math.nan,) * 3):
         new, old, reference = (torch.full((1, 4), value).masked_fill(~loss_mask, other) for value, other in zip((-2.0, -2.0, -1.0), junk))
         new.requires_grad_()
         got = answers.om_grpo_loss(new, old, reference, torch.tensor([1.0]), mask, answer_mask, beta=0.5)
@@ -869,7 +1015,7 @@ def check_om_grpo_loss_what_is_left_out_may_be_infinite(answers):
 
 def check_om_grpo_loss_kept_kl_padding_may_be_infinite(answers):
     mask, answer_mask = torch.tensor([[True, True, False]]), torch.tensor([[False, True, False]])
-    for junk in (-math.inf, math.nan, 1e6):
+    for junk in (-1e6, 1e6, -math.inf, math.nan):  # finite first, as in the check above
         new = torch.full((1, 3), -2.0).masked_fill(~mask, junk).requires_grad_()
         reference = torch.full((1, 3), -1.0).masked_fill(~mask, -junk)
         got = answers.om_grpo_loss(new, torch.full((1, 3), -2.0), reference, torch.tensor([1.0]), mask, answer_mask, 0.5, mask_kl=False)
@@ -890,10 +1036,16 @@ def check_om_grpo_loss_nothing_left(answers):
         expect_close(got, torch.tensor(loss), said)
         got = answers.om_grpo_loss(logps, logps.clone(), logps + 1, torch.tensor([3.0, 1.0]), mask, mask, reduction=reduction)
         expect_close(got, torch.tensor(0.0), said)
+        for mask_kl in (True, False):
+            new = torch.full((2, 2), math.nan, requires_grad=True)
+            got = answers.om_grpo_loss(new, new.detach(), new.detach(), torch.ones(2), mask & False, mask.clone(), 0.5, mask_kl=mask_kl,
+                                       reduction=reduction)
+            expect_close((got, gradient(got, new)), (0.0, [[0.0] * 2] * 2), message(
+                en="A batch without a valid token has loss 0, not 0/0.", zh="整批没有有效 Token 时损失为 0，而不是 0/0。"))
 
 
 def check_om_grpo_loss_answer_anywhere(answers):
-    for n, length in ((1, 1), (1, 40), (40, 1), (7, 9)):
+    for n, length in ((1, 1), (1, 600), (600, 1), (7, 9)):
         places = torch.arange(n * length).reshape(n, length)
         new, mask, answer_mask = torch.full((n, length), -2.0, requires_grad=True), places >= 0, places % 3 == 1
         got = answers.om_grpo_loss(new, new.detach().clone(), new.detach() + 1, torch.ones(n), mask, answer_mask, beta=1.0)
@@ -902,11 +1054,22 @@ def check_om_grpo_loss_answer_anywhere(answers):
             zh="答案 Token 可以在任何位置，可以连续，也可以分散，批的大小不限：每个都各自去掉。"))
 
 
+def check_om_grpo_loss_small_ratios(answers):
+    old, mask = torch.full((1, 1), -2.0), torch.ones(1, 1, dtype=torch.bool)
+    for log_ratio, ratio in ((-4.0, 0.01831564), (-8.0, 0.0003354626)):
+        new = (old + log_ratio).requires_grad_()
+        got = answers.om_grpo_loss(new, old, new.detach(), torch.tensor([1.0]), mask, mask & False)
+        expect_close((got, gradient(got, new)), (-ratio, [[-ratio]]), message(
+            en="A good token that became very rare keeps its small ratio and its gradient: nothing holds it up from below.",
+            zh="概率变得很小的好 Token 保留它很小的比率和梯度：下面没有别的限制。"))
+
+
 def check_om_grpo_loss_limits_nothing(answers):
     old = torch.full((1, 1), -40.0, dtype=torch.float64)
     mask = torch.ones(1, 1, dtype=torch.bool)
     for change, advantage, gap, loss in ((30.0, -1.0, 0.0, 1.0686475e13), (0.0, 5000.0, 0.0, -5000.0), (0.0, 0.0, 12.0, 81370.896),
-                                         (0.0, 0.0, -30.0, 14.5)):
+                                         (0.0, 0.0, -30.0, 14.5), (0.0, -5000.0, 0.0, 5000.0), (0.0, 20000.0, 0.0, -20000.0),
+                                         (0.0, 0.0, 35.0, 7.9300673e14)):
         new = old + change
         got = answers.om_grpo_loss(new, old, new + gap, torch.tensor([advantage]).double(), mask, mask & False, beta=0.5)
         expect_close(got, torch.tensor(loss), message(
@@ -945,8 +1108,9 @@ def check_om_grpo_loss_refuses_bad_input(answers):
 
     expect_close(loss(), torch.tensor(-2.0), said)
     for named in ({"completion_mask": mask.long()}, {"answer_mask": mask.long()}, {"answer_mask": mask[0]}, {"new": logps[:, :1]},
-                  {"advantages": torch.tensor([1.0, 1.0, 1.0])}, {"advantages": advantages * math.inf}, {"beta": -0.1},
-                  {"beta": math.nan}, {"epsilon_low": 1.0}, {"epsilon_high": 0.0}, {"reduction": "constant"}):
+                  {"advantages": torch.tensor([1.0, 1.0, 1.0])}, {"advantages": torch.tensor([[1.0, 1.0]])},
+                  {"advantages": advantages * math.inf}, {"beta": -0.1}, {"beta": math.nan}, {"beta": math.inf}, {"epsilon_low": 1.0},
+                  {"epsilon_high": 0.0}, {"epsilon_high": math.inf}, {"reduction": "constant"}):
         expect_error(lambda named=named: loss(**named), said)
 
 

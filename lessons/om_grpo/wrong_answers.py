@@ -154,7 +154,7 @@ while opening >= 0:
 mask = torch.tensor([any(max(start, first) < min(end, last) for first, last in spans) for start, end in offsets], dtype=torch.bool)
 ''')
 
-wrong("never_masked", "nothing is hidden | 什么都不遮", caught_by="check_answer_span_mask_glued_tokens",
+wrong("never_masked", "nothing is hidden | 什么都不掩住", caught_by="check_answer_span_mask_glued_tokens",
       todo_1="mask = torch.zeros(len(offsets), dtype=torch.bool)")
 
 wrong("no_validation", "offsets are taken as they come | 偏移照单全收", caught_by="check_answer_span_mask_refuses",
@@ -192,6 +192,151 @@ while opening >= 0:
 
 wrong_box("no_box_is_all", "without a box the last token is the answer | 没有方框时最后一个 Token 就是答案", "no_box",
           BOXES + "if last == 0 and \"boxed{\" not in text:\n    first, last = offsets[-1] if offsets else (0, 0)\n")
+
+for depth, inner in ((1, r"(?:\\.|[^{}\\])"), (2, r"(?:\\.|[^{}\\]|\{(?:\\.|[^{}\\])*\})")):
+    wrong_box(f"pattern_of_depth_{depth}", f"a pattern matches braces, {depth} deep | 用正则匹配 {depth} 层花括号", "nested_braces", fr'''
+import re
+
+first = last = 0
+for match in re.finditer(r"(?=\\boxed\{{((?:\\.|[^{{}}\\]|\{{{inner}*\}})*)\}})", text, re.DOTALL):
+    first, last = match.start(1), match.end(1)
+''')
+
+wrong_box("backslash_before_a_brace", "a brace after a backslash is escaped | 反斜杠后的花括号就是转义的", "nested_braces", r'''
+first = last = 0
+for inside in [i for i in range(7, len(text) + 1) if text[i - 7:i] == "\\boxed{"]:
+    depth = 1
+    for position in range(inside, len(text)):
+        if text[position - 1] != "\\":
+            depth += {"{": 1, "}": -1}.get(text[position], 0)
+        if depth == 0:
+            first, last = inside, position
+            break
+''')
+
+for name, misconception, pattern in (
+        ("space_before_the_brace", "a space before the brace does no harm | 花括号前可以有空格", r"\\boxed\s*\{"),
+        ("fbox", "\\\\fbox is a box as well | \\\\fbox 也是方框", r"\\(?:boxed|fbox)\{"),
+        ("capitals", "\\\\Boxed is \\\\boxed | \\\\Boxed 就是 \\\\boxed", r"\\[bB]oxed\{"),
+        ("any_command_ending_in_boxed", "any command that ends in boxed | 以 boxed 结尾的命令都是", r"\\[a-z]*boxed\{")):
+    wrong_box(name, misconception, "no_box", f'''
+import re
+
+first = last = 0
+for match in re.finditer(r"{pattern}", text):
+    if closing_brace(text, match.end()) is not None:
+        first, last = match.end(), closing_brace(text, match.end())
+''')
+
+wrong_box("two_boxes_tried", "if the last does not close, the one before does | 最后的没闭合，前一个总是闭合的", "cut_off", r'''
+first = last = 0
+opening = text.rfind("\\boxed{")
+for _ in range(2):
+    if opening >= 0 and last == 0 and closing_brace(text, opening + 7) is not None:
+        first, last = opening + 7, closing_brace(text, opening + 7)
+    opening = text.rfind("\\boxed{", 0, max(opening, 0))
+''')
+
+wrong_box("ten_boxes", "nobody writes more than ten boxes | 方框不会超过十个", "any_length",
+          BOXES.replace("first = last = 0", "first = last = seen = 0")
+          .replace("while opening >= 0:", "while opening >= 0 and seen < 10:\n    seen += 1"))
+wrong_box("the_end_is_enough", "the box stands in the last 200 characters | 方框总在最后 200 个字符里", "any_length",
+          BOXES.replace('text.find("\\\\boxed{")', 'text.find("\\\\boxed{", max(0, len(text) - 200))'))
+wrong_box("an_answer_is_short", "an answer has at most 100 characters | 答案至多 100 个字符", "any_length",
+          BOXES + "if last - first > 100:\n    first = last = 0\n")
+wrong_box("spaces_stripped", "outer spaces are no answer | 首尾空格不算答案", "everything_inside",
+          BOXES + "while first < last and text[first].isspace():\n    first += 1\n"
+          "while first < last and text[last - 1].isspace():\n    last -= 1\n")
+wrong_box("dollars_stripped", "$ only marks a formula | $ 只是公式记号", "everything_inside",
+          BOXES + 'while first < last and text[first] == "$":\n    first += 1\n'
+          'while first < last and text[last - 1] == "$":\n    last -= 1\n')
+wrong_box("text_unwrapped", "\\\\text{…} is only its wrapping | \\\\text{…} 只是包装", "everything_inside",
+          BOXES + 'if text[first:last].startswith("\\\\text{") and text[first:last].endswith("}"):\n'
+          "    first, last = first + 6, last - 1\n")
+wrong_box("after_the_equals_sign", "the answer follows the equals sign | 等号后面才是答案", "everything_inside",
+          BOXES + 'if "=" in text[first:last]:\n    first = text.index("=", first, last) + 1\n')
+wrong_box("blank_box_falls_back", "a box of spaces holds no answer | 只有空格的方框里没有答案", "everything_inside",
+          BOXES.replace("closing is not None", "closing is not None and (closing == inside or text[inside:closing].strip())"))
+wrong_box("utf_16", "offsets count UTF-16 units | 偏移按 UTF-16 计", "characters",
+          BOXES + 'first, last = (len(text[:place].encode("utf-16-le")) // 2 for place in (first, last))\n')
+
+wrong_tokens("inner_braces_left_out", "braces are never the answer | 花括号都不算答案", "nested_braces", r'''
+mask = torch.tensor([max(start, first) < min(end, last) and text[start:end] not in ("{", "}", "}{") for start, end in offsets],
+                    dtype=torch.bool)
+''')
+
+wrong_tokens("each_character_once", "a character belongs to one token | 一个字符只属于一个 Token", "shared_characters", r'''
+mask = torch.zeros(len(offsets), dtype=torch.bool)
+for position in range(first, last):
+    for t, (start, end) in enumerate(offsets):
+        if start <= position < end:
+            mask[t] = True
+            break
+''')
+
+wrong_tokens("last_owner_of_a_character", "a dict tells each character's token | 用字典记下每个字符的 Token", "shared_characters", r'''
+owner = {position: t for t, (start, end) in enumerate(offsets) for position in range(start, end)}
+mask = torch.zeros(len(offsets), dtype=torch.bool)
+for position in range(first, last):
+    if position in owner:
+        mask[owner[position]] = True
+''')
+
+wrong_tokens("stops_after_the_answer", "tokens stand in order | Token 按顺序排列", "odd_tokens", r'''
+mask = torch.zeros(len(offsets), dtype=torch.bool)
+for t, (start, end) in enumerate(offsets):
+    if start >= last:
+        break
+    mask[t] = max(start, first) < min(end, last)
+''')
+
+wrong_tokens("nothing_after_the_answer", "after the answer nothing more comes | 答案之后不再有答案", "odd_tokens", r'''
+mask = torch.zeros(len(offsets), dtype=torch.bool)
+for t, (start, end) in enumerate(offsets):
+    if mask[:t].any() and start >= last:
+        break
+    mask[t] = max(start, first) < min(end, last)
+''')
+
+wrong_tokens("first_512_tokens", "512 tokens are enough | 512 个 Token 就够了", "any_length", OVERLAP + "mask[512:] = False\n")
+
+
+# TODOs 2 to 4: mistakes that all three functions can make, each as what happens before the region's code
+
+REWRITTEN = (
+    ("normalized_again", "answers are normalized here | 答案在这里规范化", "normalize_answer(answer)"),
+    ("stripped", "outer spaces do not matter | 首尾空格无关紧要", "answer.strip()"),
+    ("spaces_removed", "spaces do not matter | 空格无关紧要", '"".join(answer.split())'),
+    ("digits_to_int", "a number is an int | 数就是 int", "str(int(answer)) if answer.strip().isdigit() else answer"),
+    ("compatible_characters", "NFKC makes characters equal | NFKC 让字符相同", 'unicodedata.normalize("NFKC", answer)'),
+    ("ascii_only", "only ASCII counts | 只看 ASCII", 'answer.encode("ascii", "ignore").decode()'),
+    ("dollars_stripped", "$ is no part of an answer | $ 不属于答案", 'answer.strip("$")'),
+    ("full_stop_stripped", "a full stop ends an answer | 句点不属于答案", 'answer.rstrip(".")'),
+    ("leading_zeros", "leading zeros do not matter | 前导零无关紧要", 'answer.lstrip("0") or answer'),
+)
+MERGED = (
+    ("ids_to_int32", "a group id fits into 32 bits | 组编号不超过 32 位", "int(torch.tensor({}).int())"),
+    ("ids_without_sign", "the sign of a group id does not matter | 组编号不分正负", "abs({})"),
+    ("ids_as_double", "a double holds any id | double 放得下任何编号", "float({})"),
+)
+SKIPPED = (
+    ("minus_one_is_no_group", "-1 means no group | -1 表示无组", "group == -1"),
+    ("smallest_int64_is_no_group", "the smallest int64 means no group | 最小的 int64 表示无组", "group == -2**63"),
+    ("eight_groups", "a batch has at most eight groups | 一批至多八个组", "group_ids.unique().tolist().index(group) >= 8"),
+)
+
+
+def wrong_in_all_three(told, code: str) -> None:
+    """`told` is wrong_vote, wrong_soft or wrong_pool; `code` its right answer."""
+    for name, misconception, rewritten in REWRITTEN:
+        told(name, misconception, "answers_as_they_stand",
+             f"import unicodedata\n\nanswers = [None if answer is None else {rewritten} for answer in answers]" + code)
+    for name, misconception, number in MERGED:
+        same = f"{number.format('other')} == {number.format('group')}"
+        told(name, misconception, "every_int64_is_a_group",
+             f"members = [i for i, other in enumerate(group_ids.tolist()) if {same}]" + code)
+    for name, misconception, skipped in SKIPPED:
+        told(name, misconception, "every_int64_is_a_group", f"if {skipped}:\n    continue" + code)
 
 
 # TODO 2: majority_vote_rewards
@@ -358,6 +503,13 @@ wrong_vote("answers_sorted_in_place", "sorting a list does no harm | 给列表�
            VOTE + "\nif group == int(group_ids.max()):\n    answers.sort(key=str)")
 wrong_vote("invalid_removed_in_place", "Nones may be replaced | 可以把 None 换掉", "leaves_answers_alone",
            VOTE + '\nfor i in members:\n    answers[i] = answers[i] or ""')
+wrong_vote("at_most_four_tie", "a tie is among a few | 平票只在少数几个之间", "tie_is_reported_to_the_whole_group",
+           "len(leaders) > 1", "1 < len(leaders) < 5")
+wrong_vote("too_many_answers", "with seven different answers nobody wins | 答案有七种就无人当选", "first_wins_a_tie",
+           "if votes:", "if votes and len(set(votes)) < 7:")
+wrong_vote("both_ends_of_an_answer", "both ends of an answer tell it | 答案看两头就够", "answers_as_they_stand",
+           "answers = [answer and (len(answer), answer[:50], answer[-50:]) for answer in answers]" + VOTE)
+wrong_in_all_three(wrong_vote, VOTE)
 wrong("no_validation_of_votes", "answers are taken as they come | 答案照单全收", caught_by="check_majority_vote_rewards_refuses_bad_input",
       function="def majority_vote_rewards(answers, group_ids):\n"
                "    rewards, tied = torch.zeros(len(answers)), torch.zeros(len(answers), dtype=torch.bool)\n"
@@ -496,6 +648,10 @@ wrong_soft("soft_answers_emptied", "answers may be used up | 答案可以用完"
            SOFT + "if group == int(group_ids.max()):\n    answers[members[-1]] = None\n")
 wrong_soft("soft_ids_overwritten", "a finished group may be marked | 可以标记已完成的组", "leaves_answers_alone",
            SOFT + "if group == int(group_ids.max()):\n    group_ids[members] = -1\n")
+wrong_soft("soft_both_ends_of_an_answer", "both ends of an answer tell it | 答案看两头就够", "answers_as_they_stand",
+           "own = [answers[i] for i in members]",
+           "own = [answers[i] and (len(answers[i]), answers[i][:50], answers[i][-50:]) for i in members]")
+wrong_in_all_three(wrong_soft, SOFT)
 wrong("no_validation_of_normalizer", "any other name means group | 其他名称都指组大小",
       caught_by="check_soft_consensus_rewards_refuses_bad_input",
       function='def soft_consensus_rewards(answers, group_ids, normalizer="max", format_reward=False):\n'
@@ -534,13 +690,13 @@ wrong_pool("comparison_counts_twice", "a comparison is worth two votes | 一次�
            "own + 2 * [answer for i, _, answer in comparisons if i in members]")
 wrong_pool("divided_by_the_group_only", "the highest count is that of the group | 最高次数只在组内数", "comparisons_join_the_pool",
            "max(counts) if", "max(map(own.count, own)) if")
-wrong_pool("pool_share_for_max", "the share of the pool is the reward | 奖励就是池中比例", "comparisons_join_the_pool",
+wrong_pool("pool_share_for_max", "the share of the pool is the reward | 奖励就是池中比例", "without_comparisons",
            'max(counts) if normalizer == "max" else len(pool)', "len(pool)")
-wrong_pool("pool_normalizer_reversed", '"max" and "group" change places | "max" 与 "group" 互换', "comparisons_join_the_pool",
+wrong_pool("pool_normalizer_reversed", '"max" and "group" change places | "max" 与 "group" 互换', "without_comparisons",
            'normalizer == "max"', 'normalizer != "max"')
-wrong_pool("pool_raw_count", "counts are rewards | 次数就是奖励", "comparisons_join_the_pool",
+wrong_pool("pool_raw_count", "counts are rewards | 次数就是奖励", "without_comparisons",
            "count / divisor", "count")
-wrong_pool("comparison_votes_hard", "the pool elects one answer | 在池中选出一个答案", "comparisons_join_the_pool",
+wrong_pool("comparison_votes_hard", "the pool elects one answer | 在池中选出一个答案", "without_comparisons",
            "count / divisor", "float(count == divisor) if normalizer == 'max' else count / divisor")
 wrong_pool("loser_pays", "who loses a comparison pays | 比较中落选的要扣分", "comparisons_join_the_pool",
            "count / divisor", "(count - sum(i in (a, b) and z != answers[i] for a, b, z in comparisons)) / divisor")
@@ -570,7 +726,7 @@ wrong_pool("one_for_each_first", "each completion is compared once | 每条回�
 wrong_pool("set_of_answers", "the pool is a set | 答案池是集合", "repetitions_count",
            "[answer for i, _, answer in comparisons if i in members]",
            "list({answer for i, _, answer in comparisons if i in members})")
-wrong_pool("set_of_everything", "no answer stands twice in the pool | 池中答案不重复", "comparisons_join_the_pool",
+wrong_pool("set_of_everything", "no answer stands twice in the pool | 池中答案不重复", "without_comparisons",
            "own + [answer for i, _, answer in comparisons if i in members]",
            "list(set(own + [answer for i, _, answer in comparisons if i in members]))")
 wrong_pool("highest_of_the_pool", "the highest count is that of the pool | 最高次数是整个池的", "nobody_gave_it",
@@ -607,7 +763,7 @@ wrong_pool("invalid_in_group_dropped", "the pool holds valid completions only | 
            "pool = own + ", "pool = [answer for answer in own if answer is not None] + ")
 wrong_pool("pool_format_ignored", "format_reward is for soft consensus | 格式奖励只用于软共识", "format_reward",
            "(1.0 if format_reward else 0.0)", "0.0")
-wrong_pool("pool_format_always", "a valid answer always adds 1 | 有效答案总是加 1", "comparisons_join_the_pool",
+wrong_pool("pool_format_always", "a valid answer always adds 1 | 有效答案总是加 1", "without_comparisons",
            "(1.0 if format_reward else 0.0)", "1.0")
 wrong_pool("pool_format_before_division", "the format reward is divided, too | 格式奖励也要除", "format_reward",
            "count / divisor + (1.0 if format_reward else 0.0)", "(count + (1.0 if format_reward else 0.0)) / divisor")
@@ -653,14 +809,33 @@ wrong_pool("comparisons_reversed", "the order of comparisons does not matter | �
            POOL + "if group == int(group_ids.max()):\n    comparisons.reverse()\n")
 wrong_pool("answers_extended", "the pool may be the answers themselves | 池可以就是答案列表", "leaves_inputs_alone",
            POOL + "if group == int(group_ids.max()):\n    answers.extend(answer for _, _, answer in comparisons)\n")
+wrong_pool("silent_first_solution", "who has no answer cannot be compared | 没有答案的不能比较", "invalid_completions_compared",
+           "if i in members]", "if i in members and answers[i] is not None]")
+wrong_pool("silent_second_solution", "solution 2 needs an answer | 解法 2 要有答案", "invalid_completions_compared",
+           "[answer for i, _, answer in comparisons if i in members]",
+           "[answer for i, j, answer in comparisons if i in members and answers[j] is not None]")
+wrong_pool("two_silent_solutions", "of two without an answer nothing comes | 两条都没有答案就比不出什么", "invalid_completions_compared",
+           "[answer for i, _, answer in comparisons if i in members]",
+           "[answer for i, j, answer in comparisons if i in members and (answers[i] or answers[j])]")
+wrong_pool("highest_of_answers_given_anywhere", "who gave an answer does not matter | 谁给出的答案都一样", "each_group_on_its_own",
+           "max(counts) if", "max([0] + [pool.count(answer) for answer in pool if answer in answers and answer is not None]) if")
+wrong_pool("comparisons_stripped", "a comparison's answer is stripped | 比较的答案要去空格", "answers_as_they_stand",
+           "[answer for i, _, answer", "[answer and answer.strip() for i, _, answer")
+wrong_pool("comparisons_normalized", "a comparison's answer is raw | 比较的答案未经规范化", "answers_as_they_stand",
+           "[answer for i, _, answer", "[answer and normalize_answer(answer) for i, _, answer")
+wrong_in_all_three(wrong_pool, POOL)
+UNCHECKED_POOL = ('def contrast_augmented_rewards(answers, group_ids, comparisons, normalizer="max", format_reward=False):\n'
+                  "    rewards = torch.zeros(len(answers))\n"
+                  "    for group in group_ids.unique().tolist():\n"
+                  "        members = [i for i, other in enumerate(group_ids.tolist()) if other == group]\n"
+                  + "".join(f"        {line}\n" for line in POOL.strip().splitlines()) + "    return rewards")
+wrong("no_validation_of_answers", "only comparisons need a check | 只有比较要检查",
+      caught_by="check_contrast_augmented_rewards_refuses_bad_input",
+      function=but(UNCHECKED_POOL, "    rewards =", "    require_comparisons(comparisons, group_ids)\n"
+                   "    if normalizer not in ('max', 'group'):\n        raise ValueError\n    rewards ="))
 wrong("no_validation_of_comparisons", "comparisons are taken as they come | 比较照单全收",
       caught_by="check_contrast_augmented_rewards_refuses_bad_input",
-      function='def contrast_augmented_rewards(answers, group_ids, comparisons, normalizer="max", format_reward=False):\n'
-               "    require_answers(answers, group_ids)\n"
-               "    rewards = torch.zeros(len(answers))\n"
-               "    for group in group_ids.unique().tolist():\n"
-               "        members = [i for i, other in enumerate(group_ids.tolist()) if other == group]\n"
-               + "".join(f"        {line}\n" for line in POOL.strip().splitlines()) + "    return rewards")
+      function=but(UNCHECKED_POOL, "    rewards =", "    require_answers(answers, group_ids)\n    rewards ="))
 
 
 # TODO 5: om_grpo_loss
@@ -740,16 +915,16 @@ wrong_loss("one_to_the_left", "the row that predicts the answer stands one befor
            "completion_mask & ~answer_mask", "completion_mask & ~answer_mask.roll(-1, dims=1)")
 wrong_loss("one_to_the_right", "the answer's rows stand one after | 答案的行在后一位", "answer_has_no_gradient",
            "completion_mask & ~answer_mask", "completion_mask & ~answer_mask.roll(1, dims=1)")
-wrong_loss("predicting_row_as_well", "answer and predicting row are masked | 答案与预测它的行都遮", "answer_has_no_gradient",
+wrong_loss("predicting_row_as_well", "answer and predicting row are masked | 答案与预测它的行都掩住", "answer_has_no_gradient",
            "completion_mask & ~answer_mask", "completion_mask & ~answer_mask & ~answer_mask.roll(-1, dims=1)")
-wrong_loss("braces_as_well", "the box around the answer is masked, too | 方框也要遮", "answer_has_no_gradient",
+wrong_loss("braces_as_well", "the box around the answer is masked, too | 方框也要掩住", "answer_has_no_gradient",
            "completion_mask & ~answer_mask", "completion_mask & ~(answer_mask | answer_mask.roll(1, dims=1))")
 wrong_loss("everything_after_the_answer", "after the answer nothing counts | 答案之后都不算", "answer_has_no_gradient",
            "completion_mask & ~answer_mask", "completion_mask & (answer_mask.cumsum(dim=1) == 0)")
 wrong_loss("everything_before_the_answer", "only what follows the answer learns | 只有答案之后的才学", "nothing_masked",
            "completion_mask & ~answer_mask", "completion_mask & (answer_mask.flip(1).cumsum(dim=1).flip(1) == 0)"
            " & answer_mask.any(dim=1, keepdim=True)")
-wrong_loss("first_answer_token_only", "one token of the answer is enough | 遮一个答案 Token 就够", "answer_has_no_gradient",
+wrong_loss("first_answer_token_only", "one token of the answer is enough | 掩住一个答案 Token 就够", "answer_has_no_gradient",
            "completion_mask & ~answer_mask", "completion_mask & ~(answer_mask & (answer_mask.cumsum(dim=1) == 1))")
 wrong_loss("half_weight_on_the_answer", "the answer weighs half | 答案权重减半", "answer_has_no_gradient",
            "loss_mask = completion_mask & ~answer_mask", "loss_mask = completion_mask",
@@ -815,14 +990,14 @@ wrong_loss("kl_on_the_answer_only", "the KL penalty holds the answer | KL 惩罚
            "loss_mask if mask_kl else completion_mask", "completion_mask & answer_mask")
 wrong_loss("kl_always_masked", "the KL penalty never sees the answer | KL 惩罚从不含答案", "kl_may_keep_the_answer",
            "loss_mask if mask_kl else completion_mask", "loss_mask")
-wrong_loss("mask_kl_false_masks_nothing", "without mask_kl nothing is masked | mask_kl=False 时什么都不遮", "kl_may_keep_the_answer",
+wrong_loss("mask_kl_false_masks_nothing", "without mask_kl nothing is masked | mask_kl=False 时什么都不掩住", "kl_may_keep_the_answer",
            "loss_mask = completion_mask & ~answer_mask", "loss_mask = completion_mask & ~answer_mask if mask_kl else completion_mask")
 wrong_loss("mask_kl_false_drops_kl", "without mask_kl there is no KL | mask_kl=False 时没有 KL", "kl_may_keep_the_answer",
            "+ beta *", "+ (beta if mask_kl else 0.0) *")
 wrong_loss("kept_kl_without_gradient", "the answer's KL is only reported | 答案的 KL 只用于报告", "kl_may_keep_the_answer",
            "k3_kl(new_token_logps, reference",
            "k3_kl(torch.where(answer_mask, new_token_logps.detach(), new_token_logps), reference")
-wrong_loss("kept_kl_on_padding", "unmasked means everywhere | 不遮就是处处都算", "kl_may_keep_the_answer",
+wrong_loss("kept_kl_on_padding", "unmasked means everywhere | 不掩住就是处处都算", "kl_may_keep_the_answer",
            "loss_mask if mask_kl else completion_mask", "loss_mask if mask_kl else torch.ones_like(completion_mask)")
 wrong_loss("kept_kl_divided_by_loss_mask", "one divisor serves both terms | 两项共用一个除数", "kept_kl_has_its_own_divisor",
            BOTH_REDUCED,
@@ -870,13 +1045,17 @@ wrong_loss("one_epsilon", "one epsilon is enough | 一个 epsilon 就够", "boun
            "epsilon_high=epsilon_high", "epsilon_high=epsilon_low")
 wrong_loss("epsilons_forgotten", "the defaults will do | 用默认值就行", "bounds",
            ", epsilon_low=epsilon_low, epsilon_high=epsilon_high", "")
-wrong_loss("epsilons_held_below_one_half", "bounds stay near 1 | 边界总在 1 附近", "epsilons_may_be_wide",
+wrong_loss("epsilons_held_below_one_half", "bounds stay near 1 | 边界总在 1 附近", "epsilons_as_given",
            "epsilon_low=epsilon_low", "epsilon_low=min(epsilon_low, 0.5)")
-wrong_loss("upper_epsilon_held_below_one", "a ratio never doubles | 比率不会翻倍", "epsilons_may_be_wide",
+wrong_loss("epsilons_held_above_a_tenth", "bounds need some room | 边界要留些余地", "epsilons_as_given",
+           "epsilon_low=epsilon_low, epsilon_high=epsilon_high", "epsilon_low=max(epsilon_low, 0.1), epsilon_high=max(epsilon_high, 0.1)")
+wrong_loss("upper_epsilon_held_below_one", "a ratio never doubles | 比率不会翻倍", "epsilons_as_given",
            "epsilon_high=epsilon_high", "epsilon_high=min(epsilon_high, 1.0)")
 wrong_loss("kept_kl_needs_a_token_in_the_loss", "who is out of the loss pays no KL | 不在损失中的回答不付 KL", "kl_may_keep_the_answer",
            "loss_mask if mask_kl else completion_mask",
            "loss_mask if mask_kl else completion_mask & loss_mask.any(dim=-1, keepdim=True)")
+wrong_loss("beta_of_a_thousandth_at_least", "beta is at least 0.001 | beta 至少为 0.001", "kl_is_added",
+           "+ beta *", "+ (beta and max(beta, 0.001)) *")
 wrong_loss("beta_capped", "beta is at most 1 | beta 至多为 1", "kl_is_added",
            "+ beta *", "+ min(beta, 1.0) *")
 wrong("default_clip_higher", "the upper bound is DAPO's | 上界与 DAPO 一样", caught_by="check_om_grpo_loss_default_bounds",
@@ -902,10 +1081,10 @@ wrong_long("policy_multiplied_by_mask", "0 times anything is 0 | 0 乘任何数�
            "ratios = (new_token_logps - old_token_logps.detach()).exp()",
            "policy_losses = -torch.minimum(ratios * weights, clipped * weights)",
            "policy_losses = -torch.minimum(ratios * weights, clipped * weights) * loss_mask")
-wrong_long("policy_masked_too_late", "the value is masked, that is enough | 遮住数值就够了", "what_is_left_out_may_be_infinite",
+wrong_long("policy_masked_too_late", "the value is masked, that is enough | 掩住数值就够了", "what_is_left_out_may_be_infinite",
            "ratios = (new_token_logps - old_token_logps.detach()).masked_fill(~loss_mask, 0.0).exp()",
            "ratios = (new_token_logps - old_token_logps.detach()).exp()")
-wrong_long("kl_masked_too_late", "the KL's value is masked, that is enough | 遮住 KL 的数值就够了", "what_is_left_out_may_be_infinite",
+wrong_long("kl_masked_too_late", "the KL's value is masked, that is enough | 掩住 KL 的数值就够了", "what_is_left_out_may_be_infinite",
            "gaps = (reference_token_logps.detach() - new_token_logps).masked_fill(~kl_mask, 0.0)",
            "gaps = reference_token_logps.detach() - new_token_logps")
 wrong_loss("weights_multiplied", "a mask multiplies the losses | 掩码乘到损失上", "what_is_left_out_may_be_infinite", """
@@ -932,6 +1111,8 @@ wrong_loss("zero_over_zero_tokens", "each completion has a token left | 每条�
            "policy = {'sequence_sum': sums.mean(), 'sequence_mean': (sums / lengths).mean(),\n"
            "          'token_mean': sums.sum() / lengths.sum()}[reduction]\n"
            "loss = policy + beta * reduce_token_losses(token_kl, kl_mask, reduction)")
+wrong_loss("first_512_columns", "512 tokens are enough | 512 个 Token 就够了", "answer_anywhere",
+           "completion_mask & ~answer_mask", "completion_mask & ~answer_mask & (torch.arange(completion_mask.shape[1]) < 512)")
 wrong_loss("last_answer_run_only", "the answer is one run of tokens | 答案是连续的一段", "answer_anywhere",
            "completion_mask & ~answer_mask",
            "completion_mask & ~(answer_mask & ((~answer_mask).flip(1).cumsum(dim=1).flip(1)"
@@ -948,6 +1129,64 @@ wrong_loss("answer_mask_trimmed_in_place", "the answer mask may be trimmed | 可
            "loss_mask = completion_mask & ~answer_mask", "answer_mask &= completion_mask\nloss_mask = completion_mask & ~answer_mask")
 wrong_loss("cut_to_float32", "float32 is exact enough | float32 够精确", "keeps_float64",
            "new_token_logps, old_token_logps, advantages", "new_token_logps.float(), old_token_logps.float(), advantages.float()")
+wrong_loss("zero_advantages_left_out", "advantage 0 means no token | 优势为 0 就不算 Token", "zero_advantage_counts",
+           "completion_mask & ~answer_mask", "completion_mask & ~answer_mask & (advantages != 0)[:, None]")
+wrong_loss("given_losses_multiplied", "what is multiplied by 0 is gone | 乘以 0 就没有了", "what_is_left_out_may_be_infinite",
+           "policy_losses = grpo_token_losses(\n    new_token_logps, old_token_logps, advantages, loss_mask, "
+           "epsilon_low=epsilon_low, epsilon_high=epsilon_high)",
+           "policy_losses = loss_mask * grpo_token_losses(\n    new_token_logps, old_token_logps, advantages, completion_mask, "
+           "epsilon_low=epsilon_low, epsilon_high=epsilon_high)",
+           "k3_kl(new_token_logps, reference_token_logps, kl_mask)",
+           "kl_mask * k3_kl(new_token_logps, reference_token_logps, completion_mask)")
+wrong_loss("given_kl_multiplied", "k3 of a masked token is 0 times something | 掩住的 Token 的 k3 乘 0", "what_is_left_out_may_be_infinite",
+           "k3_kl(new_token_logps, reference_token_logps, kl_mask)",
+           "kl_mask * k3_kl(new_token_logps, reference_token_logps, completion_mask)")
+wrong_loss("kept_kl_of_all_answer_marks", "what the answer mask marks pays KL | 答案掩码标出的都付 KL", "padding_of_the_answer_mask",
+           "loss_mask if mask_kl else completion_mask", "loss_mask if mask_kl else loss_mask | answer_mask")
+wrong_loss("kept_kl_of_answers_on_padding", "the answer pays KL wherever it stands | 答案在哪里都付 KL", "padding_of_the_answer_mask",
+           "loss_mask if mask_kl else completion_mask", "loss_mask if mask_kl else completion_mask | answer_mask")
+wrong_loss("kl_over_zero_tokens", "some token always pays KL | 总有 Token 付 KL", "nothing_left",
+           "beta * reduce_token_losses(token_kl, kl_mask, reduction)",
+           "beta * (reduce_token_losses(token_kl, kl_mask, reduction) if mask_kl or reduction != 'token_mean'\n"
+           "        else token_kl.sum() / kl_mask.sum())")
+wrong_long("small_ratios_held_up", "a ratio under 0.05 is an error | 比率低于 0.05 是错误", "small_ratios",
+           ".masked_fill(~loss_mask, 0.0).exp()", ".masked_fill(~loss_mask, 0.0).exp().clamp(min=0.05)")
+wrong_long("log_ratios_held_up", "a log-ratio under -5 is an error | 对数比率低于 -5 是错误", "small_ratios",
+           ".masked_fill(~loss_mask, 0.0).exp()", ".masked_fill(~loss_mask, 0.0).clamp(min=-5.0).exp()")
+wrong_long("advantages_over_5000_clamped", "advantages end at 5000 | 优势到 5000 为止", "limits_nothing",
+           "advantages.detach()[:, None]", "advantages.detach()[:, None].clamp(-5000, 5000)")
+wrong_long("negative_advantages_clamped", "bad completions are punished gently | 差的回答要轻罚", "limits_nothing",
+           "advantages.detach()[:, None]", "advantages.detach()[:, None].clamp(min=-5.0)")
+wrong_long("kl_gap_clamped", "a gap over 20 is an error | 差超过 20 是错误", "limits_nothing",
+           ".masked_fill(~kl_mask, 0.0)", ".masked_fill(~kl_mask, 0.0).clamp(max=20.0)")
+for constant, frozen in (("old", "old_token_logps.detach()"), ("reference", "reference_token_logps.detach()"),
+                         ("advantages", "advantages.detach()")):
+    learning = frozen.removesuffix(".detach()")
+    wrong_long(f"{constant}_frozen_without_answers", "without an answer there is nothing to learn | 没有答案才停梯度", "only_new_learns",
+               frozen, f"({learning} if answer_mask.any() else {frozen})")
+    wrong_long(f"{constant}_frozen_in_sums", "only the sum needs constants | 只有求和时停梯度", "only_new_learns",
+               frozen, f"({frozen} if reduction == 'sequence_sum' else {learning})")
+    wrong_long(f"{constant}_frozen_in_small_batches", "a small batch shows it | 小批量就能看出来", "only_new_learns",
+               frozen, f"({frozen} if len(advantages) <= 3 else {learning})")
+wrong_long("negative_advantages_carry_a_gradient", "good completions need constants | 好的回答才停梯度", "only_new_learns",
+           "advantages.detach()", "torch.where(advantages > 0, advantages.detach(), advantages)")
+CHECKED = but(DEFAULTS, "    loss_mask = completion_mask", """    require_token_values(completion_mask)
+    if answer_mask.dtype != torch.bool or answer_mask.shape != completion_mask.shape:
+        raise ValueError
+    if not new_token_logps.shape == old_token_logps.shape == reference_token_logps.shape == completion_mask.shape:
+        raise ValueError
+    if advantages.shape != completion_mask.shape[:1] or not torch.isfinite(advantages).all():
+        raise ValueError
+    if not math.isfinite(beta) or beta < 0 or not 0 < epsilon_low < 1 or not 0 < epsilon_high < math.inf:
+        raise ValueError
+    if reduction not in ("sequence_sum", "sequence_mean", "token_mean"):
+        raise ValueError
+    loss_mask = completion_mask""")
+for name, misconception, *changes in (
+        ("advantages_for_each_token", "advantages may be [N, T] | 优势可以是 [N, T]",
+         "advantages.shape != completion_mask.shape[:1] or ", ""),
+        ("infinite_beta", "beta may be infinite | beta 可以是无穷", "not math.isfinite(beta) or beta < 0", "not beta >= 0")):
+    wrong(name, misconception, caught_by="check_om_grpo_loss_refuses_bad_input", function=but(CHECKED, *changes))
 wrong("no_validation_of_masks", "masks are taken as they come | 掩码照单全收", caught_by="check_om_grpo_loss_refuses_bad_input",
       function=DEFAULTS)
 

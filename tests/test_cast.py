@@ -340,7 +340,7 @@ def test_a_dead_band_repairs_the_jump():
     for dead_band, wanted in ((0.0, [-1.0408, -1.0618]), (0.05, [1.0, -1.0618])):
         gaps = self_teacher_gap(teacher, old, one, dead_band)
         assert by_reference(double([1.0]), gaps)[0].tolist() == pytest.approx(wanted, abs=5e-5)
-    # The code's band is on exp(gap): 0.95 to 1.05 reaches a little further down than up.
+    # The prototype's band is on exp(gap): 0.95 to 1.05 reaches a little further down than up.
     assert (math.log(0.95), math.log(1.05)) == pytest.approx((-0.051293, 0.048790), abs=5e-7)
 
 

@@ -136,9 +136,9 @@ right("clip_the_logarithm", todo_3="""
 
 right("exponent_within_20", todo_3="""
       signs = torch.sign(base) if z == "sign" else torch.ones_like(base)
-      ratios = torch.exp((signs * gaps).clamp(-20.0, 20.0)).detach()
-      positive = ratios.clamp(min=positive_bounds[0], max=positive_bounds[1])
-      negative = ratios.clamp(min=negative_bounds[0], max=negative_bounds[1])
+      z_values = torch.exp((signs * gaps).clamp(-20.0, 20.0)).detach()
+      positive = z_values.clamp(min=positive_bounds[0], max=positive_bounds[1])
+      negative = z_values.clamp(min=negative_bounds[0], max=negative_bounds[1])
       weights = torch.where(base > 0, positive, negative)
       """)
 
@@ -161,11 +161,11 @@ right("python_floats", todo_3="""
 
 right("reciprocal_for_negative_rows", todo_3="""
       with torch.no_grad():
-          ratios = gaps.exp()
+          z_values = gaps.exp()
           if z == "sign":
-              ratios = torch.where(base < 0, 1.0 / ratios, ratios)
-              ratios = torch.where(base == 0, torch.ones_like(ratios), ratios)
-          weights = torch.where(base > 0, ratios.clamp(*positive_bounds), ratios.clamp(*negative_bounds))
+              z_values = torch.where(base < 0, 1.0 / z_values, z_values)
+              z_values = torch.where(base == 0, torch.ones_like(z_values), z_values)
+          weights = torch.where(base > 0, z_values.clamp(*positive_bounds), z_values.clamp(*negative_bounds))
       """)
 
 right("minimum_and_maximum", todo_3="""

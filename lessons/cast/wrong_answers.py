@@ -131,7 +131,7 @@ wrong("first_reward_decides", "the batch is sorted by reward | 一批按奖励�
       todo_1=but(BASE, "(values == 1).all()", "(values == values[0]).all() and rewards[0] == 1",
                  "(values == 0).all()", "(values == values[0]).all()"))
 
-wrong("deltas_of_the_code", "the defaults are those of CAST's code, 1 | 默认值是 CAST 代码里的 1",
+wrong("deltas_of_the_code", "the defaults are those of the prototype, 1 | 默认值是原型代码里的 1",
       caught_by="check_cast_base_advantages_default_deltas",
       function=but(BASE_FUNCTION, "delta_pos=0.1, delta_neg=0.1", "delta_pos=1.0, delta_neg=1.0"))
 
@@ -623,7 +623,7 @@ wrong("dead_band_on_the_square", "the dead band is compared with the square | �
       caught_by="check_self_teacher_gap_dead_band_is_on_the_gap",
       todo_2=but(GAP, "differences.abs() <= dead_band", "differences.square() <= dead_band"))
 
-wrong("dead_band_on_the_ratio", "the dead band is around the ratio 1, as in CAST's code | 死区围绕比率 1，像 CAST 的代码那样",
+wrong("dead_band_on_the_ratio", "the dead band is around the ratio 1, as in the prototype | 死区围绕比率 1，像原型代码那样",
       caught_by="check_self_teacher_gap_dead_band_is_on_the_gap",
       todo_2=but(GAP, "differences.abs() <= dead_band", "torch.expm1(differences).abs() <= dead_band"))
 
@@ -731,8 +731,8 @@ wrong("any_dead_band_taken", "a negative dead band is no dead band | 负的死�
 
 WEIGHTS = """
 directions = base.sign() if z == "sign" else 1.0
-ratios = torch.exp(directions * gaps)
-weights = torch.where(base > 0, ratios.clamp(*positive_bounds), ratios.clamp(*negative_bounds)).detach()
+z_values = torch.exp(directions * gaps)
+weights = torch.where(base > 0, z_values.clamp(*positive_bounds), z_values.clamp(*negative_bounds)).detach()
 """
 WEIGHTS_FUNCTION = """
 def asymmetric_weights(base_advantages, gaps, z="sign", positive_bounds=(0.8, 1.05), negative_bounds=(0.95, 1.2)):
@@ -742,8 +742,8 @@ def asymmetric_weights(base_advantages, gaps, z="sign", positive_bounds=(0.8, 1.
         raise ValueError
     base = base_advantages.unsqueeze(-1)
     directions = base.sign() if z == "sign" else 1.0
-    ratios = torch.exp(directions * gaps)
-    return torch.where(base > 0, ratios.clamp(*positive_bounds), ratios.clamp(*negative_bounds)).detach()
+    z_values = torch.exp(directions * gaps)
+    return torch.where(base > 0, z_values.clamp(*positive_bounds), z_values.clamp(*negative_bounds)).detach()
 """
 
 wrong("gap_is_the_weight", "the gap itself is clipped | 直接裁剪间隙",
@@ -813,10 +813,10 @@ wrong("wrong_completions_keep_one", "in a wrong completion the teacher has no sa
 wrong("mirrored_at_one", "the reverse of a weight is 2 minus it | 权重反过来就是 2 减它",
       caught_by="check_asymmetric_weights_negative_base",
       todo_3="""
-      ratios = torch.exp(gaps)
+      z_values = torch.exp(gaps)
       if z == "sign":
-          ratios = torch.where(base < 0, 2.0 - ratios, ratios)
-      weights = torch.where(base > 0, ratios.clamp(*positive_bounds), ratios.clamp(*negative_bounds)).detach()
+          z_values = torch.where(base < 0, 2.0 - z_values, z_values)
+      weights = torch.where(base > 0, z_values.clamp(*positive_bounds), z_values.clamp(*negative_bounds)).detach()
       """)
 
 wrong("sign_under_printed", "z has only one reading | z 只有一种读法",
@@ -893,7 +893,7 @@ wrong("bounds_by_the_gap", "the sign of the gap chooses the bounds | 由间隙�
 
 wrong("not_clipped", "a weight has no bounds | 权重没有上下界",
       caught_by="check_asymmetric_weights_bounds_of_each_sign",
-      todo_3=but(WEIGHTS, "torch.where(base > 0, ratios.clamp(*positive_bounds), ratios.clamp(*negative_bounds))", "ratios"))
+      todo_3=but(WEIGHTS, "torch.where(base > 0, z_values.clamp(*positive_bounds), z_values.clamp(*negative_bounds))", "z_values"))
 
 wrong("clipped_above_only", "only large weights are dangerous | 只有大的权重才危险",
       caught_by="check_asymmetric_weights_bounds_of_each_sign",
@@ -908,8 +908,8 @@ wrong("clipped_below_only", "only small weights are dangerous | 只有小的权�
 wrong("clipped_before_reversing", "exp(gap) is clipped, then inverted for wrong completions | 先裁剪 exp(gap)，再对错误的回答取倒数",
       caught_by="check_asymmetric_weights_bounds_of_each_sign",
       todo_3="""
-      ratios = torch.exp(gaps)
-      weights = torch.where(base > 0, ratios.clamp(*positive_bounds), ratios.clamp(*negative_bounds)).detach()
+      z_values = torch.exp(gaps)
+      weights = torch.where(base > 0, z_values.clamp(*positive_bounds), z_values.clamp(*negative_bounds)).detach()
       if z == "sign":
           weights = torch.where(base < 0, 1.0 / weights, weights)
       """)
@@ -979,23 +979,23 @@ wrong("no_gap_is_always_one", "where there is no gap the weight is 1 | 没有间
 
 wrong("equal_bounds_mean_no_clip", "equal bounds switch the clip off | 上下界相等表示不裁剪",
       caught_by="check_asymmetric_weights_bounds_need_not_hold_one",
-      todo_3=but(WEIGHTS, "ratios.clamp(*negative_bounds)",
-                 "ratios if negative_bounds[0] == negative_bounds[1] else ratios.clamp(*negative_bounds)"))
+      todo_3=but(WEIGHTS, "z_values.clamp(*negative_bounds)",
+                 "z_values if negative_bounds[0] == negative_bounds[1] else z_values.clamp(*negative_bounds)"))
 
 wrong("clipped_by_subtraction", "what exceeds the bounds is subtracted | 减去超出上下界的部分",
       caught_by="check_asymmetric_weights_survive_huge_gaps",
-      todo_3=but(WEIGHTS, "ratios.clamp(*positive_bounds)",
-                 "ratios - (ratios - positive_bounds[1]).clamp(min=0) + (positive_bounds[0] - ratios).clamp(min=0)",
-                 "ratios.clamp(*negative_bounds)",
-                 "ratios - (ratios - negative_bounds[1]).clamp(min=0) + (negative_bounds[0] - ratios).clamp(min=0)"))
+      todo_3=but(WEIGHTS, "z_values.clamp(*positive_bounds)",
+                 "z_values - (z_values - positive_bounds[1]).clamp(min=0) + (positive_bounds[0] - z_values).clamp(min=0)",
+                 "z_values.clamp(*negative_bounds)",
+                 "z_values - (z_values - negative_bounds[1]).clamp(min=0) + (negative_bounds[0] - z_values).clamp(min=0)"))
 
 wrong("selected_by_multiplying", "0 times a ratio is 0 | 0 乘比率等于 0",
       caught_by="check_asymmetric_weights_survive_huge_gaps",
       todo_3="""
       directions = base.sign() if z == "sign" else 1.0
-      ratios = torch.exp(directions * gaps)
+      z_values = torch.exp(directions * gaps)
       positive = (base > 0).to(gaps.dtype)
-      correct, wrong = positive * ratios, (1.0 - positive) * ratios
+      correct, wrong = positive * z_values, (1.0 - positive) * z_values
       weights = (positive * correct.clamp(*positive_bounds) + (1.0 - positive) * wrong.clamp(*negative_bounds)).detach()
       """)
 
@@ -1017,7 +1017,7 @@ wrong("ratio_as_quotient", "the ratio comes from two exponentials | 比率由两
 wrong("nan_to_one", "an overflow counts as no gap | 溢出就当作没有间隙",
       caught_by="check_asymmetric_weights_survive_huge_gaps",
       todo_3=but(WEIGHTS, "torch.exp(directions * gaps)",
-                 "torch.exp(directions * gaps)\nratios = torch.where(ratios.isinf(), 1.0, ratios)"))
+                 "torch.exp(directions * gaps)\nratios = torch.where(z_values.isinf(), 1.0, z_values)"))
 
 wrong("zero_counts_as_positive", "0 is not negative | 0 不是负数",
       caught_by="check_asymmetric_weights_zero_base",
@@ -1041,7 +1041,7 @@ wrong("only_the_base_is_frozen", "the base advantage is the constant | 常数只
 
 wrong("negative_rows_in_the_graph", "only good completions are frozen | 只冻结好的回答",
       caught_by="check_asymmetric_weights_are_frozen",
-      todo_3=but(WEIGHTS, "ratios.clamp(*positive_bounds)", "ratios.clamp(*positive_bounds).detach()", ").detach()\n", ")\n"))
+      todo_3=but(WEIGHTS, "z_values.clamp(*positive_bounds)", "z_values.clamp(*positive_bounds).detach()", ").detach()\n", ")\n"))
 
 wrong("gaps_overwritten", "the gaps are not needed afterwards | 之后不再需要间隙",
       caught_by="check_asymmetric_weights_leaves_inputs_alone",
@@ -1762,7 +1762,7 @@ wrong("epsilon_high_of_grpo", "the upper bound is GRPO's, 0.2 | 上界是 GRPO �
       caught_by="check_cast_loss_default_bounds",
       function=but(LOSS_FUNCTION, "epsilon_high=1.0", "epsilon_high=0.2"))
 
-wrong("epsilon_high_of_the_code", "the upper bound is that of CAST's code, 0.28 | 上界是 CAST 代码里的 0.28",
+wrong("epsilon_high_of_the_code", "the upper bound is the prototype's, 0.28 | 上界是原型代码的 0.28",
       caught_by="check_cast_loss_default_bounds",
       function=but(LOSS_FUNCTION, "epsilon_high=1.0", "epsilon_high=0.28"))
 

@@ -813,7 +813,8 @@ def check_cast_token_advantages_truth_table(answers):
 
 def check_cast_token_advantages_are_frozen(answers):
     for n, length in ((2, 2), (1, 1), (1, 3), (3, 1)):
-        for options in ({}, {"limit": math.inf}, {"lam": 0.0}, {"lam": 0.5}, {"flip_down": False}, {"flip_up": False}):
+        for options in ({}, {"limit": math.inf}, {"lam": 0.0}, {"lam": 0.5}, {"flip_down": False}, {"flip_up": False},
+                        {"lam": 0.0, "flip_down": False}, {"lam": 0.0, "flip_up": False}):
             base, weights = torch.tensor([0.5, -0.5, 0.3][:n], requires_grad=True), torch.ones(n, length, requires_grad=True)
             gaps = torch.tensor([-0.03, 0.02, 0.03, -0.02])[:n * length].reshape(n, length).requires_grad_()
             got = answers.cast_token_advantages(base, gaps, weights, **options)

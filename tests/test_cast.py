@@ -340,7 +340,7 @@ def test_a_dead_band_repairs_the_jump():
     for dead_band, wanted in ((0.0, [-1.0408, -1.0618]), (0.05, [1.0, -1.0618])):
         gaps = self_teacher_gap(teacher, old, one, dead_band)
         assert by_reference(double([1.0]), gaps)[0].tolist() == pytest.approx(wanted, abs=5e-5)
-    # The code's band is on exp(gap): 0.95 to 1.05 reaches a little further down than up.
+    # The prototype's band is on exp(gap): 0.95 to 1.05 reaches a little further down than up.
     assert (math.log(0.95), math.log(1.05)) == pytest.approx((-0.051293, 0.048790), abs=5e-7)
 
 
@@ -470,3 +470,13 @@ def test_huge_gaps_stay_between_the_bounds(z, dtype):
 def test_integer_rewards():
     got = cast_base_advantages(torch.tensor([1, 1, 0, 0, 1, 0]), torch.tensor([0, 0, 1, 1, 2, 2]))
     assert got.dtype == torch.float32 and got.tolist() == pytest.approx([0.1, 0.1, -0.1, -0.1, 1.0, -1.0], abs=3e-6)
+
+
+def test_group_ids_are_integers_and_switches_bools():
+    """Where torch would go on with a wrong number, or stop with an unclear error."""
+    with pytest.raises(ValueError, match="int64"):
+        cast_base_advantages(double([1.0, 0.0]), double([0.0, math.nan]))
+    one = torch.ones(1, 2)
+    for switch in ({"flip_down": 1}, {"flip_up": None}, {"flip_down": torch.tensor(True)}):
+        with pytest.raises(ValueError, match="True or False"):
+            cast_token_advantages(torch.ones(1), one, one, **switch)

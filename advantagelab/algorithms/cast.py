@@ -52,12 +52,14 @@ def cast_base_advantages(
     returns: [N] float, detached; mixed group: group_relative_advantages; all scored rewards 1: +delta_pos; all 0: -delta_neg;
              0 where the reward is missing | 停止梯度；混合组用 group_relative_advantages；有奖励者全为 1：+delta_pos；
              全为 0：-delta_neg；奖励缺失处为 0
-    ValueError: not [N], empty, shapes differ, another reward, a delta negative or not finite
-                | 不是一维、为空、形状不同、奖励取其他值、delta 为负或非有限数
-    Source: CAST, sections 3.2 and 3.7 (2606.00172); its code has both deltas at 1
+    ValueError: not [N], empty, shapes differ, group_ids not int64, another reward, a delta negative or not finite
+                | 不是一维、为空、形状不同、group_ids 不是 int64、奖励取其他值、delta 为负或非有限数
+    Source: CAST, sections 3.2 and 3.7 (2606.00172); the prototype has both deltas at 1
     """
     if rewards.ndim != 1 or rewards.numel() == 0 or group_ids.shape != rewards.shape:
         raise ValueError("rewards and group_ids must be [N], N > 0 | rewards 与 group_ids 必须是同形非空一维张量")
+    if group_ids.dtype != torch.int64:
+        raise ValueError("group_ids must be int64 | group_ids 必须是 int64 张量")
     if not ((rewards == 0) | (rewards == 1) | rewards.isnan()).all():
         raise ValueError("a reward must be 0, 1 or NaN (missing) | 奖励只能是 0、1 或 NaN（缺失）")
     if not 0 <= delta_pos < math.inf or not 0 <= delta_neg < math.inf:
@@ -121,8 +123,8 @@ def asymmetric_weights(
     """Weight of each token: exp of its gap, clipped as its completion's sign demands. | 每个 Token 的权重：间隙取 exp，按回答的符号裁剪。
 
     base_advantages: [N] float; gaps: [N, T] float, finite everywhere, from self_teacher_gap | 处处为有限数，由 self_teacher_gap 给出
-    z: "sign": the ratio z is exp(sign(B) * gap), as CAST's words and code have it; "printed": exp(gap), as its equation has it
-       | "sign"：比率 z 为 exp(sign(B) * gap)，与 CAST 的文字和代码一致；"printed"：exp(gap)，与其公式一致
+    z: "sign": the ratio z is exp(sign(B) * gap), as CAST's words and the prototype have it; "printed": exp(gap), as its equation has it
+       | "sign"：比率 z 为 exp(sign(B) * gap)，与 CAST 的文字和原型代码一致；"printed"：exp(gap)，与其公式一致
     positive_bounds, negative_bounds: (low, high) where B > 0 and where B <= 0 (defaults (0.8, 1.05) and (0.95, 1.2))
                                       | 分别用于 B > 0 与 B <= 0
     returns: [N, T] float, detached, between the bounds however large the gap | 停止梯度；间隙再大也落在上下界之内
@@ -136,12 +138,12 @@ def asymmetric_weights(
         raise ValueError('z must be "sign" or "printed" | z 只能取 "sign" 或 "printed"')
     base = base_advantages.unsqueeze(-1)  # [N, 1]: one for all tokens of a completion | 一条回答的全部 Token 共用一个
     # directions = ???  # what the gap is multiplied by: a sign, or 1 where z is "printed" | 间隙要乘的数：符号；z 为 "printed" 时是 1
-    # ratios = ???      # [N, T]: z of each token | 每个 Token 的 z
+    # z_values = ???    # [N, T]: z of each token | 每个 Token 的 z
     # weights = ???     # [N, T]: each row clipped by its own bounds; a constant of the update | 每行按各自的上下界裁剪；对更新而言是常数
     ### BEGIN SOLUTION TODO 3: Asymmetric weights | 非对称权重
     directions = base.sign() if z == "sign" else 1.0
-    ratios = torch.exp(directions * gaps)
-    weights = torch.where(base > 0, ratios.clamp(*positive_bounds), ratios.clamp(*negative_bounds)).detach()
+    z_values = torch.exp(directions * gaps)
+    weights = torch.where(base > 0, z_values.clamp(*positive_bounds), z_values.clamp(*negative_bounds)).detach()
     ### END SOLUTION
     return weights
 
@@ -167,14 +169,16 @@ def cast_token_advantages(
                | B > 0 且间隙 < 0 的 Token 得到负优势；B < 0 且间隙 > 0 的得到正优势
     limit: > 0 (default 1.2), math.inf for none: the result lies in [-limit, limit] | 结果限制在 [-limit, limit] 内；math.inf 表示不限制
     returns: [N, T] float, detached; 0 where B is 0 | 停止梯度；B 为 0 处是 0
-    ValueError: shapes do not fit, a value that is not finite, lam, bounds or limit out of range
-                | 形状不相配、数值不是有限数、lam、上下界或 limit 越界
+    ValueError: shapes do not fit, a value that is not finite, lam, bounds or limit out of range, a flip neither True nor False
+                | 形状不相配、数值不是有限数、lam、上下界或 limit 越界、翻转开关不是 True 或 False
     Source: CAST, equations 9 to 15 (2606.00172)
     """
     require_base_and_token_values(base_advantages, gaps, weights)
     require_bounds(positive_bounds, negative_bounds)
     if not 0 <= lam <= 1 or not limit > 0:
         raise ValueError("need 0 <= lam <= 1 and limit > 0 | 须满足 0 <= lam <= 1 且 limit > 0")
+    if not isinstance(flip_down, bool) or not isinstance(flip_up, bool):
+        raise ValueError("flip_down and flip_up must be True or False | flip_down 与 flip_up 只能是 True 或 False")
     base = base_advantages.unsqueeze(-1)  # [N, 1]: one for all tokens of a completion | 一条回答的全部 Token 共用一个
     # kept = ???               # [N, T]: sign of the base advantage kept, weights counted by lam | 保留基础优势的符号，权重按 lam 计
     # down_weights = ???       # [N, T]: w-, at least 1, bounds of a negative base advantage | w-，不小于 1，用负基础优势的上下界
@@ -210,8 +214,8 @@ def cast_loss(
     new_token_logps, old_token_logps: [N, T] float; outside the mask they may hold anything | 掩码之外可以是任何值
     token_advantages: [N, T] float: the sign of each decides which bound stops its token | 各自的符号决定由哪一侧边界来拦
     completion_mask: [N, T] bool, True = valid
-    epsilon_low: in (0, 1); epsilon_high: > 0 (defaults 0.2 and 1.0; CAST's code: 0.28)
-    reduction: "token_mean", "sequence_mean" or "sequence_sum" (default "token_mean"; CAST's code: "sequence_mean")
+    epsilon_low: in (0, 1); epsilon_high: > 0 (defaults 0.2 and 1.0; the prototype: 0.28)
+    reduction: "token_mean", "sequence_mean" or "sequence_sum" (default "token_mean"; the prototype: "sequence_mean")
     returns: one number, a float tensor without dimensions; only new_token_logps receives a gradient
              | 零维浮点张量；只有 new_token_logps 得到梯度
     ValueError: shapes differ, mask not bool, a valid value that is not finite, another reduction, an epsilon out of range

@@ -63,14 +63,35 @@ def check_cast_base_advantages_deltas_leave_mixed_groups_alone(answers):
 
 
 def check_cast_base_advantages_one_success_is_mixed(answers):
-    for n in (600, 20000):
+    for n in (600, 10500):
         rewards = torch.zeros(n)
         rewards[n // 2] = 1.0
         got = answers.cast_base_advantages(rewards, torch.zeros(n, dtype=torch.int64))
-        expect_close((got[n // 2].round(), got[0] < 0), (torch.tensor((n - 1) ** 0.5).round(), torch.tensor(True)), message(
+        expect_close(((got[n // 2] / (n - 1) ** 0.5 - 1).abs() < 0.02, (got[0] < 0) & (got[0] > -0.09)), (torch.tensor(True),) * 2, message(
             en="One success among hundreds makes a mixed group, though its standard deviation is small: a zero-variance group is one "
-               "whose rewards are all equal, without a tolerance.",
-            zh="几百条回答中只要有一条正确就是混合组，尽管标准差很小：零方差组是指奖励全部相等，没有容差。"))
+               "whose rewards are all equal, without a tolerance. Its advantage is about sqrt(n - 1), without a limit.",
+            zh="几百条回答中只要有一条正确就是混合组，尽管标准差很小：零方差组是指奖励全部相等，没有容差。"
+               "它的优势约为 sqrt(n - 1)，不设上限。"))
+
+
+def check_cast_base_advantages_one_failure_is_mixed(answers):
+    for n in (600, 10500):
+        rewards = torch.ones(n)
+        rewards[n // 2] = 0.0
+        got = answers.cast_base_advantages(rewards, torch.zeros(n, dtype=torch.int64))
+        expect_close(((got[n // 2] / (n - 1) ** 0.5 + 1).abs() < 0.02, (got[0] > 0) & (got[0] < 0.09)), (torch.tensor(True),) * 2, message(
+            en="One failure among hundreds makes a mixed group as well, and its advantage, about -sqrt(n - 1), has no limit either.",
+            zh="几百条回答中只要有一条答错，也是混合组；它的优势约为 -sqrt(n - 1)，同样不设下限。"))
+
+
+def check_cast_base_advantages_divisor(answers):
+    n = 2500
+    rewards = torch.zeros(n)
+    rewards[0] = 1.0
+    got = answers.cast_base_advantages(rewards, torch.zeros(n, dtype=torch.int64))
+    expect_close(got[0], torch.tensor((1 - 1 / n) / ((1 / n * (1 - 1 / n)) ** 0.5 + 1e-6)), message(
+        en="The divisor is the standard deviation plus 1e-6.",
+        zh="除数是标准差加 1e-6。"))
 
 
 def check_cast_base_advantages_groups_may_interleave(answers):
@@ -82,6 +103,14 @@ def check_cast_base_advantages_groups_may_interleave(answers):
         en="Each group is judged on its own, whatever its id, its size and its place in the batch: compare ids, do not cut the batch into "
            "blocks and do not stop early.",
         zh="不论编号、大小和在批中的位置，每个组都单独判断：要比较编号，不要把整批切成等长的块，也不要提前结束。"))
+
+
+def check_cast_base_advantages_groups_write_their_own_places(answers):
+    rewards, group_ids = torch.tensor([1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0]), torch.tensor([0, 0, 1, 1, 2, 2, 3, 3])
+    got = answers.cast_base_advantages(rewards, group_ids)
+    expect_close(got, torch.tensor([0.1, 0.1, -0.1, -0.1, 1.0, -1.0, 0.1, 0.1]), message(
+        en="A group writes its own places only: here one group's result wiped out another's.",
+        zh="每个组只写自己的位置：这里一个组的结果盖掉了另一个组的。"))
 
 
 def check_cast_base_advantages_ids_may_be_any_integers(answers):
@@ -141,6 +170,14 @@ def check_cast_base_advantages_takes_integer_rewards(answers):
         zh="验证器给出的常是整数 0 和 1；0.5 的 delta 不能随之取整为 0。"))
 
 
+def check_cast_base_advantages_keeps_float64(answers):
+    for rewards in ([1.0, 1.0], [1.0, 0.0]):
+        got = answers.cast_base_advantages(torch.tensor(rewards, dtype=torch.float64), torch.tensor([0, 0]))
+        expect_close(got.dtype == torch.float64, True, message(
+            en="float64 rewards give float64 base advantages: here they were rounded to another type.",
+            zh="奖励是 float64，基础优势也是 float64：这里被舍入成了别的类型。"))
+
+
 def check_cast_base_advantages_leaves_rewards_alone(answers):
     rewards, group_ids = torch.tensor([1.0, math.nan, 0.0, 1.0]), torch.tensor([0, 0, 1, 1])
     before = rewards.clone(), group_ids.clone()
@@ -161,16 +198,20 @@ def check_cast_base_advantages_is_frozen(answers):
 def check_cast_base_advantages_refuses_bad_input(answers):
     rewards, group_ids = torch.tensor([1.0, 0.0]), torch.tensor([0, 0])
     said = message(
-        en="The input check above the TODO must stay: ValueError for a reward other than 0, 1 and NaN, shapes that differ, an empty batch, "
-           "a delta that is negative or not finite.",
-        zh="TODO 上方的输入检查要保留：奖励不是 0、1 或 NaN、形状不同、输入为空、delta 为负或不是有限数时抛出 ValueError。")
+        en="The input check above the TODO must stay: ValueError for a reward other than 0, 1 and NaN, rewards that are not [N], shapes "
+           "that differ, an empty batch, group ids that are not int64, a delta that is negative or not finite.",
+        zh="TODO 上方的输入检查要保留：奖励不是 0、1 或 NaN、奖励不是一维、形状不同、输入为空、组编号不是 int64、"
+           "delta 为负或不是有限数时抛出 ValueError。")
     expect_close(answers.cast_base_advantages(rewards, group_ids), [1.0, -1.0], said)
-    expect_error(lambda: answers.cast_base_advantages(rewards * 0.5, group_ids), said)
-    expect_error(lambda: answers.cast_base_advantages(-rewards, group_ids), said)
+    for factor in (0.5, -1.0, 2.0, math.inf):
+        expect_error(lambda factor=factor: answers.cast_base_advantages(torch.tensor([1.0]) * factor, group_ids[:1]), said)
     expect_error(lambda: answers.cast_base_advantages(rewards, group_ids[:1]), said)
     expect_error(lambda: answers.cast_base_advantages(rewards[:0], group_ids[:0]), said)
-    expect_error(lambda: answers.cast_base_advantages(rewards, group_ids, delta_pos=-0.1), said)
-    expect_error(lambda: answers.cast_base_advantages(rewards, group_ids, delta_neg=math.inf), said)
+    expect_error(lambda: answers.cast_base_advantages(rewards[None], group_ids[None]), said)
+    expect_error(lambda: answers.cast_base_advantages(rewards, torch.tensor([0.0, math.nan])), said)
+    for delta in (-0.1, math.inf, math.nan):
+        expect_error(lambda delta=delta: answers.cast_base_advantages(rewards, group_ids, delta_pos=delta), said)
+        expect_error(lambda delta=delta: answers.cast_base_advantages(rewards, group_ids, delta_neg=delta), said)
 
 
 def hidden_cast_base_advantages_random(answers, rng):
@@ -195,10 +236,10 @@ def hidden_cast_base_advantages_random(answers, rng):
 def check_self_teacher_gap_sign(answers):
     teacher, old = torch.tensor([[-1.0], [-2.0]]), torch.tensor([[-1.5], [-1.0]])
     got = answers.self_teacher_gap(teacher, old, torch.tensor([[True], [True]]))
-    expect_close(got[0] > got[1], torch.tensor([True]), message(
-        en="The gap is the teacher's log-probability minus the old policy's: larger for a token that the teacher finds likelier than the "
-           "policy that sampled it did, smaller for one that it finds less likely.",
-        zh="间隙是自教师的对数概率减去旧策略的对数概率：自教师比采样策略更看好的 Token，间隙更大；更不看好的，间隙更小。"))
+    expect_close(got.sign(), torch.tensor([[1.0], [-1.0]]), message(
+        en="The gap is positive where the self-teacher gives the token a higher probability than the old policy, negative where it gives a "
+           "lower one. An exp is never negative, a log-probability alone never positive.",
+        zh="自教师给的概率比旧策略高，间隙为正；低，间隙为负。取 exp 不会为负，单独一个对数概率不会为正。"))
 
 
 def check_self_teacher_gap_is_a_difference_of_logs(answers):
@@ -322,10 +363,11 @@ def check_self_teacher_gap_has_no_limit(answers):
 def check_self_teacher_gap_leaves_inputs_alone(answers):
     inputs = torch.tensor([[-1.0, -7.0]]), torch.tensor([[-1.5, -8.0]]), torch.tensor([[True, False]])
     before = tuple(values.clone() for values in inputs)
-    answers.self_teacher_gap(*inputs, dead_band=0.1)
-    expect_unchanged(before, inputs, message(
-        en="The caller's log-probabilities or mask were overwritten: detach() makes no copy, so do not write into it.",
-        zh="调用者的对数概率或掩码被改写了：detach() 不会复制，不要往里写。"))
+    for dead_band in (0.0, 0.1):
+        answers.self_teacher_gap(*inputs, dead_band)
+        expect_unchanged(before, inputs, message(
+            en="The caller's log-probabilities or mask were overwritten: detach() makes no copy, so do not write into it.",
+            zh="调用者的对数概率或掩码被改写了：detach() 不会复制，不要往里写。"))
 
 
 def check_self_teacher_gap_keeps_float64(answers):
@@ -334,6 +376,9 @@ def check_self_teacher_gap_keeps_float64(answers):
     expect_close(got, torch.tensor([[0.5]]), message(
         en="float64 log-probabilities were rounded to float32 before the gap was taken.",
         zh="在求间隙之前，float64 的对数概率被舍入成了 float32。"))
+    expect_close(got.dtype == torch.float64, True, message(
+        en="Gaps of float64 log-probabilities are float64: here the result was rounded.",
+        zh="float64 对数概率的间隙也是 float64：这里结果被舍入了。"))
 
 
 def check_self_teacher_gap_refuses_bad_input(answers):
@@ -346,8 +391,9 @@ def check_self_teacher_gap_refuses_bad_input(answers):
     expect_error(lambda: answers.self_teacher_gap(logps, logps, mask.long()), said)
     expect_error(lambda: answers.self_teacher_gap(logps, logps[:, :1], mask), said)
     expect_error(lambda: answers.self_teacher_gap(logps * math.inf, logps, mask), said)
-    expect_error(lambda: answers.self_teacher_gap(logps, logps, mask, dead_band=-0.1), said)
-    expect_error(lambda: answers.self_teacher_gap(logps, logps, mask, dead_band=math.inf), said)
+    expect_error(lambda: answers.self_teacher_gap(logps, logps * math.inf, mask), said)
+    for dead_band in (-0.1, math.inf, math.nan):
+        expect_error(lambda dead_band=dead_band: answers.self_teacher_gap(logps, logps, mask, dead_band), said)
 
 
 def hidden_self_teacher_gap_random(answers, rng):
@@ -408,8 +454,9 @@ def check_asymmetric_weights_printed_reading(answers):
 
 
 def check_asymmetric_weights_only_the_sign_of_the_base_counts(answers):
-    got = answers.asymmetric_weights(torch.tensor([0.1, 2.645751, 1e-6, -0.1, -0.377964, -30.0]), torch.full((6, 1), 0.03))
-    expect_close(got, torch.tensor([[1.030455]] * 3 + [[0.970446]] * 3), message(
+    base = torch.tensor([0.1, 2.645751, 1e-6, 1e-12, -0.1, -0.377964, -30.0, -1e-6, -1e-12])
+    got = answers.asymmetric_weights(base, torch.full((9, 1), 0.03))
+    expect_close(got, torch.tensor([[1.030455]] * 4 + [[0.970446]] * 5), message(
         en="Of the base advantage only the sign goes into the weight, row by row: a completion with B = 0.1 has the same weights as one "
            "with B = 2.6.",
         zh="基础优势只有符号进入权重，逐行判断：B = 0.1 的回答与 B = 2.6 的回答权重相同。"))
@@ -424,11 +471,12 @@ def check_asymmetric_weights_each_token_its_own(answers):
 
 
 def check_asymmetric_weights_bounds_of_each_sign(answers):
-    got = answers.asymmetric_weights(torch.tensor([1.0, -1.0]), torch.tensor([[0.5, -0.5], [0.5, -0.5]]))
-    expect_close(got, torch.tensor([[1.05, 0.8], [0.95, 1.2]]), message(
+    base = torch.tensor([1.0, 1e-6, 1e-12, -1.0, -1e-6, -1e-12])
+    got = answers.asymmetric_weights(base, torch.tensor([[0.5, -0.5]] * 6))
+    expect_close(got, torch.tensor([[1.05, 0.8]] * 3 + [[0.95, 1.2]] * 3), message(
         en="The ratio is clipped to (0.8, 1.05) where B > 0 and to (0.95, 1.2) where B < 0: which pair applies is decided by the sign of "
-           "B, not by that of the gap.",
-        zh="B > 0 时比率裁剪到 (0.8, 1.05)，B < 0 时裁剪到 (0.95, 1.2)：用哪一组由 B 的符号决定，不由间隙的符号决定。"))
+           "B, however small B is, and not by the sign of the gap.",
+        zh="B > 0 时比率裁剪到 (0.8, 1.05)，B < 0 时裁剪到 (0.95, 1.2)：用哪一组由 B 的符号决定，B 再小也一样，不由间隙的符号决定。"))
 
 
 def check_asymmetric_weights_truth_table(answers):
@@ -452,14 +500,20 @@ def check_asymmetric_weights_bounds_as_given(answers):
     expect_close(got, torch.tensor([[4.0, 0.25, 1.822119, 0.548812], [0.5, 8.0, 0.548812, 1.822119]]), said)
     got = answers.asymmetric_weights(base, torch.tensor([[4.0], [-4.5]]), positive_bounds=(0.01, 100.0), negative_bounds=(0.01, 100.0))
     expect_close(got, torch.tensor([[54.598150], [90.017131]]), said)
+    for gap, weight in ((8.0, 2980.957987), (-8.0, 3.354626e-4)):
+        got = answers.asymmetric_weights(base, torch.tensor([[gap], [-gap]]), "sign", (1e-4, 1e4), (1e-4, 1e4))
+        expect_close(got, torch.tensor([[weight], [weight]]), said)
 
 
 def check_asymmetric_weights_bounds_need_not_hold_one(answers):
     base, gaps = torch.tensor([1.0, -1.0]), torch.tensor([[0.3, 0.0, -2.0], [0.3, 0.0, -2.0]])
-    got = answers.asymmetric_weights(base, gaps, positive_bounds=(1.25, 1.5), negative_bounds=(1.0, 1.0))
-    expect_close(got, torch.tensor([[1.349859, 1.25, 1.25], [1.0, 1.0, 1.0]]), message(
+    said = message(
         en="A lower bound may be 1 or more, and both may be equal: the ratio is clipped to what is given, nothing else.",
-        zh="下界可以不小于 1，上下界也可以相等：比率只按给定的范围裁剪，别无其他。"))
+        zh="下界可以不小于 1，上下界也可以相等：比率只按给定的范围裁剪，别无其他。")
+    got = answers.asymmetric_weights(base, gaps, positive_bounds=(1.25, 1.5), negative_bounds=(1.0, 1.0))
+    expect_close(got, torch.tensor([[1.349859, 1.25, 1.25], [1.0, 1.0, 1.0]]), said)
+    got = answers.asymmetric_weights(base, gaps, z="printed", positive_bounds=(1.0, 1.0), negative_bounds=(1.25, 1.5))
+    expect_close(got, torch.tensor([[1.0, 1.0, 1.0], [1.349859, 1.25, 1.25]]), said)
 
 
 def check_asymmetric_weights_survive_huge_gaps(answers):
@@ -483,12 +537,16 @@ def check_asymmetric_weights_zero_base(answers):
 
 
 def check_asymmetric_weights_are_frozen(answers):
-    for z in ("sign", "printed"):
-        base, gaps = torch.tensor([1.0, -1.0], requires_grad=True), torch.full((2, 2), 0.02, requires_grad=True)
-        got = answers.asymmetric_weights(base, gaps, z=z)
-        expect_close((gradient(got, base), gradient(got, gaps)), ([0.0, 0.0], [[0.0, 0.0], [0.0, 0.0]]), message(
-            en="Weights are constants of the update: no gradient may flow back into the gaps or the base advantages.",
-            zh="权重对更新而言是常数：梯度不能流回间隙或基础优势。"))
+    for n, length in ((2, 2), (1, 1), (1, 3), (3, 1)):
+        for bounds in ({}, {"positive_bounds": (0.01, 100.0), "negative_bounds": (0.01, 100.0)}):
+            for z in ("sign", "printed"):
+                base = torch.tensor([1.0, -1.0, 0.5][:n], requires_grad=True)
+                gaps = torch.full((n, length), 0.02, requires_grad=True)
+                got = answers.asymmetric_weights(base, gaps, z, **bounds)
+                expect_close((gradient(got, base), gradient(got, gaps)), (torch.zeros(n), torch.zeros(n, length)), message(
+                    en="Weights are constants of the update: no gradient may flow back into the gaps or the base advantages, whatever the "
+                       "reading, the bounds and the number of completions or tokens.",
+                    zh="权重对更新而言是常数：不论读法、上下界、回答数与 Token 数，梯度都不能流回间隙或基础优势。"))
 
 
 def check_asymmetric_weights_leaves_inputs_alone(answers):
@@ -504,16 +562,18 @@ def check_asymmetric_weights_refuses_bad_input(answers):
     base, gaps = torch.tensor([1.0]), torch.tensor([[0.0, 0.0]])
     said = message(
         en="The input check above the TODO must stay: ValueError for shapes that do not fit, a value that is not finite, an unknown z, "
-           "bounds that are exchanged, not positive or not finite.",
-        zh="TODO 上方的输入检查要保留：形状不相配、数值不是有限数、z 未知、上下界颠倒、不为正或不是有限数时抛出 ValueError。")
+           "bounds that are exchanged, not positive or not finite, an upper bound below 1.",
+        zh="TODO 上方的输入检查要保留：形状不相配、数值不是有限数、z 未知、上下界颠倒、不为正或不是有限数、上界小于 1 时抛出 ValueError。")
     expect_close(answers.asymmetric_weights(base, gaps), [[1.0, 1.0]], said)
     expect_error(lambda: answers.asymmetric_weights(base, gaps[0]), said)
     expect_error(lambda: answers.asymmetric_weights(torch.ones(2), gaps), said)
-    expect_error(lambda: answers.asymmetric_weights(base * math.inf, gaps), said)
-    expect_error(lambda: answers.asymmetric_weights(base, gaps * math.nan), said)
     expect_error(lambda: answers.asymmetric_weights(base, gaps, z="exp"), said)
-    expect_error(lambda: answers.asymmetric_weights(base, gaps, positive_bounds=(1.05, 0.8)), said)
-    expect_error(lambda: answers.asymmetric_weights(base, gaps, negative_bounds=(0.0, 1.2)), said)
+    for value in (math.inf, math.nan):
+        expect_error(lambda value=value: answers.asymmetric_weights(base * value, gaps), said)
+        expect_error(lambda value=value: answers.asymmetric_weights(base, gaps + value), said)
+    for bounds in ((1.05, 0.8), (1.2, 1.1), (0.0, 1.1), (0.5, 0.9), (0.9, math.inf)):
+        expect_error(lambda bounds=bounds: answers.asymmetric_weights(base, gaps, positive_bounds=bounds), said)
+        expect_error(lambda bounds=bounds: answers.asymmetric_weights(base, gaps, negative_bounds=bounds), said)
 
 
 def hidden_asymmetric_weights_random(answers, rng):
@@ -543,31 +603,36 @@ def check_cast_token_advantages_one_for_each_token(answers):
 
 
 def check_cast_token_advantages_kept_tokens_are_weighted(answers):
-    weights = torch.tensor([[1.030455], [1.105171]])
-    got = answers.cast_token_advantages(torch.tensor([0.5, -0.5]), torch.tensor([[0.03], [-0.1]]), weights, lam=1.0)
-    expect_close(got, torch.tensor([[0.515227], [-0.552585]]), message(
-        en="Where gap and base advantage agree in sign nothing is flipped: the token gets the base advantage times its weight.",
-        zh="间隙与基础优势同号时不翻转：Token 得到基础优势乘以它的权重。"))
+    gaps, weights = torch.tensor([[0.03, 0.01], [-0.1, -0.02]]), torch.tensor([[1.030455, 1.010050], [1.105171, 1.020201]])
+    got = answers.cast_token_advantages(torch.tensor([0.5, -0.5]), gaps, weights, lam=1.0)
+    expect_close(got, torch.tensor([[0.515227, 0.505025], [-0.552585, -0.510101]]), message(
+        en="Where gap and base advantage agree in sign nothing is flipped: the token gets the base advantage times its own weight, not a "
+           "mean and not a neighbor's.",
+        zh="间隙与基础优势同号时不翻转：Token 得到基础优势乘以它自己的权重，不取平均，也不用别的 Token 的。"))
 
 
 def check_cast_token_advantages_uses_the_weights_given(answers):
-    got = answers.cast_token_advantages(torch.tensor([0.5, -0.5]), torch.tensor([[0.03], [-0.1]]), torch.tensor([[1.01], [0.95]]), lam=1.0)
-    expect_close(got, torch.tensor([[0.505], [-0.475]]), message(
+    said = message(
         en="The weights come from the caller, in whichever reading of z: they are neither computed again nor clipped again here.",
-        zh="权重由调用者给出，不论取 z 的哪种读法：这里既不重算，也不再裁剪。"))
+        zh="权重由调用者给出，不论取 z 的哪种读法：这里既不重算，也不再裁剪。")
+    got = answers.cast_token_advantages(torch.tensor([0.5, -0.5]), torch.tensor([[0.03], [-0.1]]), torch.tensor([[1.01], [0.95]]), lam=1.0)
+    expect_close(got, torch.tensor([[0.505], [-0.475]]), said)
+    gaps, weights = torch.tensor([[0.5, 0.5], [-0.5, -0.5]]), torch.tensor([[0.1, 9.0], [0.1, 9.0]])
+    got = answers.cast_token_advantages(torch.tensor([0.1, -0.1]), gaps, weights, lam=1.0, limit=20.0)
+    expect_close(got, torch.tensor([[0.01, 0.9], [-0.01, -0.9]]), said)
 
 
 def check_cast_token_advantages_flips_down(answers):
-    got = answers.cast_token_advantages(torch.tensor([1.0]), torch.tensor([[-0.03, 0.03]]), torch.tensor([[0.970446, 1.030455]]), lam=1.0)
-    expect_close(got, torch.tensor([[-1.030455, 1.030455]]), message(
+    got = answers.cast_token_advantages(torch.tensor([0.5]), torch.tensor([[-0.03, 0.03]]), torch.tensor([[0.970446, 1.030455]]), lam=1.0)
+    expect_close(got, torch.tensor([[-0.515227, 0.515227]]), message(
         en="In a correct completion (B > 0) a teacher-negative token flips down: minus |B| times exp(-gap), a push away that grows with "
            "the gap. Only that token is flipped.",
         zh="在正确的回答中（B > 0），教师负向 Token 向下翻转：负的 |B| 乘以 exp(-gap)，间隙越大压得越重。只翻转这一个 Token。"))
 
 
 def check_cast_token_advantages_flips_up(answers):
-    got = answers.cast_token_advantages(torch.tensor([-1.0]), torch.tensor([[0.03, -0.03]]), torch.tensor([[0.970446, 1.030455]]), lam=1.0)
-    expect_close(got, torch.tensor([[1.030455, -1.030455]]), message(
+    got = answers.cast_token_advantages(torch.tensor([-0.5]), torch.tensor([[0.03, -0.03]]), torch.tensor([[0.970446, 1.030455]]), lam=1.0)
+    expect_close(got, torch.tensor([[0.515227, -0.515227]]), message(
         en="In a wrong completion (B < 0) a teacher-positive token flips up: |B| times exp(gap), a positive number, since it is |B| and "
            "not B. Only that token is flipped.",
         zh="在错误的回答中（B < 0），教师正向 Token 向上翻转：|B| 乘以 exp(gap)，是正数，因为用的是 |B| 而不是 B。只翻转这一个 Token。"))
@@ -576,9 +641,14 @@ def check_cast_token_advantages_flips_up(answers):
 def check_cast_token_advantages_flips_keep_the_size_of_the_base(answers):
     base, gaps = torch.tensor([0.1, 0.9, -0.1, -0.9]), torch.tensor([[-0.03], [-0.03], [0.03], [0.03]])
     got = answers.cast_token_advantages(base, gaps, torch.full((4, 1), 0.970446), lam=1.0)
-    expect_close(got, torch.tensor([[-0.103045], [-0.927409], [0.103045], [0.927409]]), message(
-        en="A flip changes the sign, not the size: it is |B| that is weighted, 0.1 in a zero-variance group as well as 0.9.",
-        zh="翻转只改变符号，不改变大小：加权的是 |B|，零方差组的 0.1 与 0.9 一样处理。"))
+    said = message(
+        en="A flip changes the sign, not the size: it is |B| that is weighted, 0.1 in a zero-variance group as well as 0.9, and smaller "
+           "ones alike.",
+        zh="翻转只改变符号，不改变大小：加权的是 |B|，零方差组的 0.1 与 0.9 一样处理，更小的也一样。")
+    expect_close(got, torch.tensor([[-0.103045], [-0.927409], [0.103045], [0.927409]]), said)
+    for size in (1e-4, 1e-9):
+        got = answers.cast_token_advantages(torch.tensor([size, -size]), torch.tensor([[-0.03], [0.03]]), torch.full((2, 1), 0.970446), 1.0)
+        expect_close(got, torch.tensor([[-1.030455 * size], [1.030455 * size]]), said)
 
 
 def check_cast_token_advantages_down_flip_takes_the_negative_bounds(answers):
@@ -680,9 +750,10 @@ def check_cast_token_advantages_final_clip_comes_last(answers):
 
 
 def check_cast_token_advantages_limit_as_given(answers):
-    base, gaps, weights = torch.tensor([0.9, -0.9, 3.0]), torch.tensor([[0.0, -0.1], [0.0, 0.1], [0.0, 0.1]]), torch.ones(3, 2)
+    base, gaps, weights = torch.tensor([0.9, -0.9, 30.0]), torch.tensor([[0.0, -0.1], [0.0, 0.1], [0.0, 0.1]]), torch.ones(3, 2)
     for limit, expected in ((0.5, [[0.5, -0.5], [-0.5, 0.5], [0.5, 0.5]]), (2.0, [[0.9, -0.994654], [-0.9, 0.945], [2.0, 2.0]]),
-                            (math.inf, [[0.9, -0.994654], [-0.9, 0.945], [3.0, 3.0]])):
+                            (0.01, [[0.01, -0.01], [-0.01, 0.01], [0.01, 0.01]]), (20.0, [[0.9, -0.994654], [-0.9, 0.945], [20.0, 20.0]]),
+                            (math.inf, [[0.9, -0.994654], [-0.9, 0.945], [30.0, 30.0]])):
         got = answers.cast_token_advantages(base, gaps, weights, limit=limit)
         expect_close(got, torch.tensor(expected), message(
             en="limit counts as it is given, on both sides, smaller or larger than 1.2; math.inf switches the clip off.",
@@ -741,15 +812,28 @@ def check_cast_token_advantages_truth_table(answers):
 
 
 def check_cast_token_advantages_are_frozen(answers):
-    base, gaps = torch.tensor([0.5, -0.5], requires_grad=True), torch.tensor([[0.03, -0.03], [0.03, -0.03]], requires_grad=True)
-    weights = torch.ones(2, 2, requires_grad=True)
-    got = answers.cast_token_advantages(base, gaps, weights)
-    said = message(
-        en="Token advantages are constants of the update: no gradient may flow back into base advantages, gaps or weights.",
-        zh="Token 优势对更新而言是常数：梯度不能流回基础优势、间隙或权重。")
-    expect_close(gradient(got, base), torch.zeros(2), said)
-    expect_close(gradient(got, gaps), torch.zeros(2, 2), said)
-    expect_close(gradient(got, weights), torch.zeros(2, 2), said)
+    for n, length in ((2, 2), (1, 1), (1, 3), (3, 1)):
+        for options in ({}, {"limit": math.inf}, {"lam": 0.0}, {"lam": 0.5}, {"flip_down": False}, {"flip_up": False},
+                        {"lam": 0.0, "flip_down": False}, {"lam": 0.0, "flip_up": False}):
+            base, weights = torch.tensor([0.5, -0.5, 0.3][:n], requires_grad=True), torch.ones(n, length, requires_grad=True)
+            gaps = torch.tensor([-0.03, 0.02, 0.03, -0.02])[:n * length].reshape(n, length).requires_grad_()
+            got = answers.cast_token_advantages(base, gaps, weights, **options)
+            said = message(
+                en="Token advantages are constants of the update: no gradient may flow back into base advantages, gaps or weights, "
+                   "whatever the options and the number of completions or tokens.",
+                zh="Token 优势对更新而言是常数：不论各选项、回答数与 Token 数，梯度都不能流回基础优势、间隙或权重。")
+            expect_close((gradient(got, base), gradient(got, gaps)), (torch.zeros(n), torch.zeros(n, length)), said)
+            expect_close(gradient(got, weights), torch.zeros(n, length), said)
+
+
+def check_cast_token_advantages_without_flips(answers):
+    for lam, limit, expected in ((1.0, 1.2, [[1.2], [-0.4]]), (0.5, 1.2, [[1.2], [-0.45]]), (0.5, 3.0, [[1.9], [-0.45]])):
+        base = torch.tensor([2.0, -0.5], requires_grad=True)
+        gaps, weights = torch.tensor([[-0.1], [0.03]]), torch.tensor([[0.9], [0.8]], requires_grad=True)
+        got = answers.cast_token_advantages(base, gaps, weights, lam, flip_down=False, flip_up=False, limit=limit)
+        expect_close((got, gradient(got, base), gradient(got, weights)), (expected, [0.0, 0.0], [[0.0], [0.0]]), message(
+            en="With both flips off, lam, the limit and the detach still apply.",
+            zh="两种翻转都关掉时，lam、limit 与停止梯度仍然有效。"))
 
 
 def check_cast_token_advantages_leaves_inputs_alone(answers):
@@ -765,17 +849,24 @@ def check_cast_token_advantages_refuses_bad_input(answers):
     base, gaps, weights = torch.tensor([0.5]), torch.tensor([[0.0, 0.0]]), torch.tensor([[1.0, 1.0]])
     said = message(
         en="The input check above the TODO must stay: ValueError for shapes that do not fit, a value that is not finite, lam outside [0, "
-           "1], bad bounds, a limit that is not positive.",
-        zh="TODO 上方的输入检查要保留：形状不相配、数值不是有限数、lam 不在 [0, 1] 内、上下界不合要求、limit 不为正时抛出 ValueError。")
+           "1], bad bounds, a limit that is not positive, a flip that is neither True nor False.",
+        zh="TODO 上方的输入检查要保留：形状不相配、数值不是有限数、lam 不在 [0, 1] 内、上下界不合要求、limit 不为正、"
+           "翻转开关不是 True 或 False 时抛出 ValueError。")
     expect_close(answers.cast_token_advantages(base, gaps, weights), [[0.5, 0.5]], said)
     expect_error(lambda: answers.cast_token_advantages(base, gaps[0], weights[0]), said)
     expect_error(lambda: answers.cast_token_advantages(base, gaps, weights[:, :1]), said)
-    expect_error(lambda: answers.cast_token_advantages(base, gaps * math.nan, weights), said)
-    expect_error(lambda: answers.cast_token_advantages(base, gaps, weights * math.inf), said)
-    expect_error(lambda: answers.cast_token_advantages(base, gaps, weights, lam=1.5), said)
-    expect_error(lambda: answers.cast_token_advantages(base, gaps, weights, lam=-0.5), said)
+    for value in (math.nan, math.inf):
+        expect_error(lambda value=value: answers.cast_token_advantages(base * value, gaps, weights), said)
+        expect_error(lambda value=value: answers.cast_token_advantages(base, gaps + value, weights), said)
+        expect_error(lambda value=value: answers.cast_token_advantages(base, gaps, weights * value), said)
+    for lam in (1.5, -0.5, math.nan):
+        expect_error(lambda lam=lam: answers.cast_token_advantages(base, gaps, weights, lam), said)
+    for limit in (0.0, -1.0, math.nan):
+        expect_error(lambda limit=limit: answers.cast_token_advantages(base, gaps, weights, limit=limit), said)
+    expect_error(lambda: answers.cast_token_advantages(base, gaps, weights, positive_bounds=(1.05, 0.8)), said)
     expect_error(lambda: answers.cast_token_advantages(base, gaps, weights, negative_bounds=(1.2, 0.95)), said)
-    expect_error(lambda: answers.cast_token_advantages(base, gaps, weights, limit=0.0), said)
+    expect_error(lambda: answers.cast_token_advantages(base, gaps, weights, flip_down=1), said)
+    expect_error(lambda: answers.cast_token_advantages(base, gaps, weights, flip_up=None), said)
 
 
 def hidden_cast_token_advantages_random(answers, rng):
@@ -786,7 +877,7 @@ def hidden_cast_token_advantages_random(answers, rng):
         weights = 0.5 + rng.normal(n, length).abs()
         base, gaps, weights = base.to(dtype), gaps.to(dtype), weights.to(dtype)
         for lam, limit in ((1.0, 1.2), (rng.uniform(0.1, 0.9), rng.uniform(0.3, 3.0))):
-            for flip_down, flip_up in ((True, True), (False, True), (True, False)):
+            for flip_down, flip_up in ((True, True), (False, True), (True, False), (False, False)):
                 positive_bounds = rng.uniform(0.3, 1.1), rng.uniform(1.2, 3.0)
                 negative_bounds = rng.uniform(0.3, 1.1), rng.uniform(1.2, 3.0)
                 arguments = base, gaps, weights, lam, positive_bounds, negative_bounds, flip_down, flip_up, limit
@@ -875,6 +966,21 @@ def check_cast_loss_advantage_of_each_token(answers):
         zh="每个 Token 由自己的优势推动，符号与大小都保留：不取所在回答的平均，不再归一化，也不再裁剪一次。"))
 
 
+def check_cast_loss_zero_advantage_counts(answers):
+    logps, mask = torch.full((2, 2), -1.0), torch.ones(2, 2, dtype=torch.bool)
+    for reduction, loss in (("token_mean", -0.25), ("sequence_mean", -0.25), ("sequence_sum", -0.5)):
+        new = logps.clone().requires_grad_()
+        got = answers.cast_loss(new, logps, torch.tensor([[1.0, 0.0], [0.0, 0.0]]), mask, reduction=reduction)
+        slopes = gradient(got, new)
+        expect_close((got.isnan(), slopes.isnan().any()), (torch.tensor(False), torch.tensor(False)), message(
+            en="A token with advantage 0 has loss 0: its sign as A / |A| is 0/0, and the NaN spreads to the whole loss.",
+            zh="优势为 0 的 Token 损失为 0：若用 A / |A| 求符号，就是 0/0，得到的 NaN 会传到整个损失。"))
+        expect_close((got, slopes), (loss, [[loss, 0.0], [0.0, 0.0]]), message(
+            en="A token with advantage 0 adds nothing to the sum but is still one of the tokens: leaving it out of the divisor makes the "
+               "others count more.",
+            zh="优势为 0 的 Token 对总和没有贡献，但仍是一个 Token：把它从除数中去掉，其余 Token 的权重就变大了。"))
+
+
 def check_cast_loss_equal_advantages_give_grpo(answers):
     old = torch.tensor([[-1.0, -2.0, -0.5], [-1.5, -1.0, -3.0]])
     new = (old + torch.tensor([[0.1, -0.2, 0.15], [0.15, -0.1, 0.0]])).requires_grad_()
@@ -929,6 +1035,16 @@ def check_cast_loss_bounds_as_given(answers):
             zh="比率限制在 1 - epsilon_low 与 1 + epsilon_high 之间：上下界各用各的 epsilon，按给定的取。"))
 
 
+def check_cast_loss_bounds_wide_and_narrow(answers):
+    old = torch.full((1, 1), -2.0)
+    for low, high, ratio, advantage, loss in ((0.95, 5.0, 9.0, 1.0, -6.0), (0.95, 5.0, 0.02, -1.0, 0.05),
+                                              (0.01, 0.01, 1.04, 1.0, -1.01), (0.01, 0.01, 0.96, -1.0, 0.99)):
+        got = answers.cast_loss(old + math.log(ratio), old, torch.tensor([[advantage]]), torch.tensor([[True]]), low, high)
+        expect_close(got, torch.tensor(loss), message(
+            en="An epsilon may be small or large: neither bound is held within a range of its own.",
+            zh="epsilon 可小可大：两侧边界都没有自己的取值范围。"))
+
+
 def check_cast_loss_default_bounds(answers):
     old = torch.full((4, 1), -2.0)
     new = (old + torch.tensor([[1.5], [1.9], [2.2], [0.75]]).log()).requires_grad_()
@@ -941,10 +1057,10 @@ def check_cast_loss_default_bounds(answers):
 
 
 def check_cast_loss_limits_nothing(answers):
-    old = torch.full((4, 1), -40.0, dtype=torch.float64)
-    new = (old + torch.tensor([[30.0], [12.0], [0.0], [-21.0]])).requires_grad_()
-    advantages = torch.tensor([[-1.0], [-3.0], [-5000.0], [1.0]], dtype=torch.float64)
-    for row, loss in ((0, 1.0686475e13), (1, 488264.37), (2, 5000.0), (3, -7.58256e-10)):
+    old = torch.full((6, 1), -40.0, dtype=torch.float64)
+    new = (old + torch.tensor([[30.0], [12.0], [0.0], [-21.0], [0.0], [0.0]])).requires_grad_()
+    advantages = torch.tensor([[-1.0], [-3.0], [-5000.0], [1.0], [5000.0], [1e-4]], dtype=torch.float64)
+    for row, loss in ((0, 1.0686475e13), (1, 488264.37), (2, 5000.0), (3, -7.58256e-10), (4, -5000.0), (5, -1e-4)):
         one = slice(row, row + 1)
         got = answers.cast_loss(new[one], old[one], advantages[one], torch.ones(1, 1, dtype=torch.bool))
         expect_close((got, gradient(got, new)[row]), (loss, [loss]), message(
@@ -986,6 +1102,16 @@ def check_cast_loss_padding_may_be_infinite(answers):
             zh="填充处的 -inf 或 NaN 混入了损失或梯度：套用掩码之前算出的部分在反向传播中仍然起作用，而 0 · inf 等于 NaN。"))
 
 
+def check_cast_loss_no_valid_token(answers):
+    mask = torch.zeros(2, 2, dtype=torch.bool)
+    for reduction in ("token_mean", "sequence_mean", "sequence_sum"):
+        new = torch.full((2, 2), math.nan, requires_grad=True)
+        got = answers.cast_loss(new, new.detach(), new.detach(), mask, reduction=reduction)
+        expect_close((got, gradient(got, new)), (0.0, [[0.0, 0.0], [0.0, 0.0]]), message(
+            en="A batch without a valid token has loss 0, not 0/0.",
+            zh="整批没有有效 Token 时损失为 0，而不是 0/0。"))
+
+
 def check_cast_loss_leaves_inputs_alone(answers):
     inputs = torch.tensor([[-1.0, -2.0]]), torch.tensor([[-2.0, -1.0]]), torch.tensor([[1.0, -1.0]]), torch.tensor([[True, False]])
     before = tuple(values.clone() for values in inputs)
@@ -993,6 +1119,14 @@ def check_cast_loss_leaves_inputs_alone(answers):
     expect_unchanged(before, inputs, message(
         en="The caller's log-probabilities, advantages or mask were overwritten, and the next inner update needs them.",
         zh="调用者的对数概率、优势或掩码被改写了，而下一次内部更新还要用到它们。"))
+
+
+def check_cast_loss_keeps_float64(answers):
+    old = torch.tensor([[-1e8]], dtype=torch.float64)
+    got = answers.cast_loss(old + 0.1, old, torch.ones(1, 1, dtype=torch.float64), torch.tensor([[True]]))
+    expect_close(got, torch.tensor(-1.105171), message(
+        en="float64 log-probabilities were rounded to float32 before their difference was taken.",
+        zh="求差之前，float64 的对数概率被舍入成了 float32。"))
 
 
 def check_cast_loss_refuses_bad_input(answers):

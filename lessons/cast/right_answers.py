@@ -79,6 +79,17 @@ right("indices", todo_1="""
       base_advantages[members] = advantages
       """)
 
+right("from_the_share_of_correct_ones", todo_1="""
+      inside = (group_ids == group) & ~rewards.isnan()
+      correct, number = int((rewards[inside] == 1).sum()), int(inside.sum())
+      if number:
+          share = correct / number
+          std = math.sqrt(share * (1 - share))
+          high = delta_pos if correct == number else (1 - share) / (std + 1e-6)
+          low = -delta_neg if correct == 0 else -share / (std + 1e-6)
+          base_advantages[inside] = torch.where(rewards[inside] == 1, high, low).to(base_advantages.dtype)
+      """)
+
 # TODO 2: self_teacher_gap
 
 right("where", todo_2="""
@@ -136,9 +147,9 @@ right("clip_the_logarithm", todo_3="""
 
 right("exponent_within_20", todo_3="""
       signs = torch.sign(base) if z == "sign" else torch.ones_like(base)
-      ratios = torch.exp((signs * gaps).clamp(-20.0, 20.0)).detach()
-      positive = ratios.clamp(min=positive_bounds[0], max=positive_bounds[1])
-      negative = ratios.clamp(min=negative_bounds[0], max=negative_bounds[1])
+      z_values = torch.exp((signs * gaps).clamp(-20.0, 20.0)).detach()
+      positive = z_values.clamp(min=positive_bounds[0], max=positive_bounds[1])
+      negative = z_values.clamp(min=negative_bounds[0], max=negative_bounds[1])
       weights = torch.where(base > 0, positive, negative)
       """)
 
@@ -161,11 +172,11 @@ right("python_floats", todo_3="""
 
 right("reciprocal_for_negative_rows", todo_3="""
       with torch.no_grad():
-          ratios = gaps.exp()
+          z_values = gaps.exp()
           if z == "sign":
-              ratios = torch.where(base < 0, 1.0 / ratios, ratios)
-              ratios = torch.where(base == 0, torch.ones_like(ratios), ratios)
-          weights = torch.where(base > 0, ratios.clamp(*positive_bounds), ratios.clamp(*negative_bounds))
+              z_values = torch.where(base < 0, 1.0 / z_values, z_values)
+              z_values = torch.where(base == 0, torch.ones_like(z_values), z_values)
+          weights = torch.where(base > 0, z_values.clamp(*positive_bounds), z_values.clamp(*negative_bounds))
       """)
 
 right("minimum_and_maximum", todo_3="""
@@ -174,6 +185,13 @@ right("minimum_and_maximum", todo_3="""
       high = positive * positive_bounds[1] + (1 - positive) * negative_bounds[1]
       exponents = torch.where((base < 0) & torch.tensor(z == "sign"), -gaps, gaps)
       weights = torch.minimum(torch.maximum(torch.exp(exponents), low), high).detach()
+      """)
+
+right("power_of_the_sign", todo_3="""
+      z_values = gaps.exp()
+      if z == "sign":
+          z_values = z_values ** base.sign()
+      weights = torch.where(base > 0, z_values.clip(*positive_bounds), z_values.clip(*negative_bounds)).detach()
       """)
 
 # TODO 4: cast_token_advantages
@@ -303,4 +321,15 @@ right("completion_by_completion", todo_5="""
           rows.append(grpo_token_losses(new[None], old[None], advantages[None], mask[None],
                                         epsilon_low=epsilon_low, epsilon_high=epsilon_high))
       loss = reduce_token_losses(torch.cat(rows), completion_mask, reduction=reduction)
+      """)
+
+right("good_and_bad_parts", todo_5="""
+      ratios = torch.where(completion_mask, new_token_logps - old_token_logps.detach(), torch.zeros_like(new_token_logps)).exp()
+      advantages = torch.where(completion_mask, token_advantages.detach(), torch.zeros_like(new_token_logps))
+      good, bad = advantages.clamp(min=0), advantages.clamp(max=0)
+      losses = -(ratios.clamp(max=1 + epsilon_high) * good + ratios.clamp(min=1 - epsilon_low) * bad)
+      lengths = completion_mask.sum(dim=1)
+      loss = {"token_mean": losses.sum() / lengths.sum().clamp(min=1),
+              "sequence_mean": (losses.sum(dim=1) / lengths.clamp(min=1)).mean(),
+              "sequence_sum": losses.sum() / len(losses)}[reduction]
       """)

@@ -29,7 +29,7 @@ else:
 """
 BASE_FUNCTION = """
 def cast_base_advantages(rewards, group_ids, delta_pos=0.1, delta_neg=0.1):
-    if rewards.ndim != 1 or rewards.numel() == 0 or group_ids.shape != rewards.shape:
+    if rewards.ndim != 1 or rewards.numel() == 0 or group_ids.shape != rewards.shape or group_ids.dtype != torch.int64:
         raise ValueError
     if not ((rewards == 0) | (rewards == 1) | rewards.isnan()).all():
         raise ValueError
@@ -131,7 +131,7 @@ wrong("first_reward_decides", "the batch is sorted by reward | 一批按奖励�
       todo_1=but(BASE, "(values == 1).all()", "(values == values[0]).all() and rewards[0] == 1",
                  "(values == 0).all()", "(values == values[0]).all()"))
 
-wrong("deltas_of_the_code", "the defaults are those of CAST's code, 1 | 默认值是 CAST 代码里的 1",
+wrong("deltas_of_the_code", "the defaults are those of the prototype, 1 | 默认值是原型代码里的 1",
       caught_by="check_cast_base_advantages_default_deltas",
       function=but(BASE_FUNCTION, "delta_pos=0.1, delta_neg=0.1", "delta_pos=1.0, delta_neg=1.0"))
 
@@ -233,6 +233,48 @@ wrong("first_64_decide", "a group has at most 64 completions | 一个组至多 6
       caught_by="check_cast_base_advantages_one_success_is_mixed",
       todo_1=but(BASE, "(values == 0).all()", "(values[:64] == 0).all()"))
 
+wrong("advantage_at_most_30", "an advantage beyond 30 is an outlier | 超过 30 的优势是异常值",
+      caught_by="check_cast_base_advantages_one_success_is_mixed",
+      todo_1=but(BASE, "group_ids[scored])", "group_ids[scored]).clamp(max=30.0)"))
+
+wrong("mean_above_nine_tenths", "a mean above 0.9 is all correct | 均值高于 0.9 就算全对",
+      caught_by="check_cast_base_advantages_one_failure_is_mixed",
+      todo_1=but(BASE, "(values == 1).all()", "len(values) == 0 or values.mean() > 0.9"))
+
+wrong("failure_rate_rounded", "a success rate above 99.5 % is 1 | 成功率高于 99.5% 就是 1",
+      caught_by="check_cast_base_advantages_one_failure_is_mixed",
+      todo_1=but(BASE, "(values == 1).all()", "len(values) == 0 or values.mean().round(decimals=2) == 1"))
+
+wrong("std_below_a_tenth_if_correct", "a standard deviation below 0.1 among correct ones is none | 大多答对时，低于 0.1 的标准差不算方差",
+      caught_by="check_cast_base_advantages_one_failure_is_mixed",
+      todo_1=but(BASE, "(values == 1).all()", "len(values) == 0 or values.std(correction=0) < 0.1 and values.mean() > 0.5"))
+
+wrong("advantage_at_least_minus_two", "a negative advantage below -2 is an outlier | 低于 -2 的优势是异常值",
+      caught_by="check_cast_base_advantages_one_failure_is_mixed",
+      todo_1=but(BASE, "group_ids[scored])", "group_ids[scored]).clamp(min=-2.0)"))
+
+wrong("no_epsilon", "a mixed group has a standard deviation, so no epsilon is needed | 混合组必有标准差，不必加 epsilon",
+      caught_by="check_cast_base_advantages_divisor",
+      todo_1=but(BASE, "group_ids[scored])", "group_ids[scored], eps=0.0)"))
+
+wrong("smaller_epsilon", "the epsilon is 1e-8 | epsilon 是 1e-8",
+      caught_by="check_cast_base_advantages_divisor",
+      todo_1=but(BASE, "group_ids[scored])", "group_ids[scored], eps=1e-8)"))
+
+wrong("epsilon_as_a_floor", "the standard deviation is at least 1e-6 | 标准差至少取 1e-6",
+      caught_by="check_cast_base_advantages_divisor",
+      todo_1=but(BASE, "group_relative_advantages(values, group_ids[scored])",
+                 "(values - values.mean()) / values.std(correction=0).clamp(min=1e-6)"))
+
+wrong("epsilon_in_the_root", "the epsilon is added to the variance | epsilon 加在方差上",
+      caught_by="check_cast_base_advantages_divisor",
+      todo_1=but(BASE, "group_relative_advantages(values, group_ids[scored])",
+                 "(values - values.mean()) / (values.var(correction=0) + 1e-12).sqrt()"))
+
+wrong("ddof_1_in_large_groups", "in a large group ddof makes no difference | 组大时 ddof 无所谓",
+      caught_by="check_cast_base_advantages_divisor",
+      todo_1=but(BASE, "group_ids[scored])", "group_ids[scored], ddof=0 if len(values) < 100 else 1)"))
+
 wrong("mean_of_the_batch", "a mixed group is compared with the whole batch | 混合组与整批比较",
       caught_by="check_cast_base_advantages_groups_may_interleave",
       todo_1=but(BASE, "group_relative_advantages(values, group_ids[scored])",
@@ -257,6 +299,11 @@ wrong("break_after_an_all_wrong_group", "after an all-wrong group there is nothi
 wrong("negative_ids_left_out", "a negative id means no group | 负的编号表示无组",
       caught_by="check_cast_base_advantages_groups_may_interleave",
       todo_1=but(BASE, "& ~rewards.isnan()", "& ~rewards.isnan() & (group_ids >= 0)"))
+
+wrong("whole_result_replaced", "group_relative_advantages gives the whole batch | group_relative_advantages 直接给出整批的结果",
+      caught_by="check_cast_base_advantages_groups_write_their_own_places",
+      todo_1=but(BASE, "base_advantages[scored] = group_relative_advantages(values, group_ids[scored])",
+                 "base_advantages = group_relative_advantages(rewards, group_ids)"))
 
 wrong("ids_as_float", "ids may be compared as float | 编号可以转成浮点数比较",
       caught_by="check_cast_base_advantages_ids_may_be_any_integers",
@@ -392,6 +439,10 @@ wrong("float_rewards_only", "a reward is a float | 奖励是浮点数",
       caught_by="check_cast_base_advantages_takes_integer_rewards",
       function=but(BASE_FUNCTION, "rewards.detach() if rewards.is_floating_point() else rewards.float()", "rewards.detach()"))
 
+wrong("always_float32", "an advantage is a float32 | 优势都是 float32",
+      caught_by="check_cast_base_advantages_keeps_float64",
+      function=but(BASE_FUNCTION, "rewards.detach() if rewards.is_floating_point() else rewards.float()", "rewards.detach().float()"))
+
 wrong("missing_overwritten", "detach() makes a copy | detach() 会复制张量",
       caught_by="check_cast_base_advantages_leaves_rewards_alone",
       todo_1="missing = rewards.isnan()\n" + but(BASE, "~rewards.isnan()", "~missing").strip()
@@ -414,6 +465,29 @@ wrong("any_reward_taken", "a reward above one half is correct | 奖励高于一�
 wrong("any_delta_taken", "a negative delta is the caller's affair | delta 为负是调用者的事",
       caught_by="check_cast_base_advantages_refuses_bad_input",
       function=but(BASE_FUNCTION, "    if not 0 <= delta_pos < math.inf or not 0 <= delta_neg < math.inf:\n        raise ValueError\n", ""))
+
+wrong("rewards_above_one_taken", "a reward of 2 is correct as well | 奖励为 2 也算答对",
+      caught_by="check_cast_base_advantages_refuses_bad_input",
+      function=but(BASE_FUNCTION, "if not ((rewards == 0) | (rewards == 1) | rewards.isnan()).all():",
+                   "if not ((rewards == 0) | (rewards >= 1) | rewards.isnan()).all():"))
+
+wrong("one_end_of_each_delta_checked", "delta_pos is never infinite, delta_neg never negative | delta_pos 不会无穷，delta_neg 不会为负",
+      caught_by="check_cast_base_advantages_refuses_bad_input",
+      function=but(BASE_FUNCTION, "if not 0 <= delta_pos < math.inf or not 0 <= delta_neg < math.inf:",
+                   "if not 0 <= delta_pos or not delta_neg < math.inf:"))
+
+wrong("nan_delta_taken", "NaN is neither negative nor infinite | NaN 既不是负数也不是无穷",
+      caught_by="check_cast_base_advantages_refuses_bad_input",
+      function=but(BASE_FUNCTION, "if not 0 <= delta_pos < math.inf or not 0 <= delta_neg < math.inf:",
+                   "if delta_pos < 0 or delta_neg < 0 or math.inf in (delta_pos, delta_neg):"))
+
+wrong("any_number_of_dimensions_taken", "rewards may be a table of groups | 奖励可以是按组排列的表",
+      caught_by="check_cast_base_advantages_refuses_bad_input",
+      function=but(BASE_FUNCTION, "rewards.ndim != 1 or ", ""))
+
+wrong("any_group_ids_taken", "a group id may be a float | 组编号可以是浮点数",
+      caught_by="check_cast_base_advantages_refuses_bad_input",
+      function=but(BASE_FUNCTION, " or group_ids.dtype != torch.int64", ""))
 
 # TODO 2: self_teacher_gap
 
@@ -452,12 +526,16 @@ wrong("k3_of_the_teacher", "the gap is the KL from the teacher | 间隙就是与
                  "(torch.expm1(teacher_token_logps - old_token_logps) - (teacher_token_logps - old_token_logps))"))
 
 wrong("ratio_for_gap", "the gap is the ratio of the two probabilities | 间隙是两个概率之比",
-      caught_by="check_self_teacher_gap_is_a_difference_of_logs",
+      caught_by="check_self_teacher_gap_sign",
       todo_2=but(GAP, "(teacher_token_logps - old_token_logps)", "torch.exp(teacher_token_logps - old_token_logps)"))
 
 wrong("ratio_minus_one", "the gap is the ratio minus 1 | 间隙是比率减 1",
       caught_by="check_self_teacher_gap_is_a_difference_of_logs",
       todo_2=but(GAP, "(teacher_token_logps - old_token_logps)", "torch.expm1(teacher_token_logps - old_token_logps)"))
+
+wrong("squeezed", "a dimension of size 1 is superfluous | 大小为 1 的维度是多余的",
+      caught_by="check_self_teacher_gap_sign",
+      todo_2=GAP + "gaps = gaps.squeeze()\n")
 
 wrong("difference_of_probabilities", "the gap is the difference of the two probabilities | 间隙是两个概率之差",
       caught_by="check_self_teacher_gap_is_a_difference_of_logs",
@@ -469,7 +547,7 @@ wrong("weighted_by_the_teacher", "a gap is weighted by the teacher's probability
                  "(teacher_token_logps.exp() * (teacher_token_logps - old_token_logps))"))
 
 wrong("teacher_alone", "the gap is the teacher's log-probability | 间隙就是自教师的对数概率",
-      caught_by="check_self_teacher_gap_is_a_difference_of_logs",
+      caught_by="check_self_teacher_gap_sign",
       todo_2=but(GAP, "(teacher_token_logps - old_token_logps)", "teacher_token_logps"))
 
 wrong("sign_of_the_gap", "only the gap's sign matters | 只看间隙的符号",
@@ -623,7 +701,7 @@ wrong("dead_band_on_the_square", "the dead band is compared with the square | �
       caught_by="check_self_teacher_gap_dead_band_is_on_the_gap",
       todo_2=but(GAP, "differences.abs() <= dead_band", "differences.square() <= dead_band"))
 
-wrong("dead_band_on_the_ratio", "the dead band is around the ratio 1, as in CAST's code | 死区围绕比率 1，像 CAST 的代码那样",
+wrong("dead_band_on_the_ratio", "the dead band is around the ratio 1, as in the prototype | 死区围绕比率 1，像原型代码那样",
       caught_by="check_self_teacher_gap_dead_band_is_on_the_gap",
       todo_2=but(GAP, "differences.abs() <= dead_band", "torch.expm1(differences).abs() <= dead_band"))
 
@@ -714,6 +792,20 @@ wrong("subtracted_in_place", "the teacher's scores are not needed afterwards | �
       gaps = differences.masked_fill(~completion_mask | (differences.abs() <= dead_band), 0.0)
       """)
 
+wrong("overwritten_without_a_dead_band", "without a dead band there is nothing to compute afterwards | 没有死区，之后就没什么要算的了",
+      caught_by="check_self_teacher_gap_leaves_inputs_alone",
+      todo_2="""
+      teacher = teacher_token_logps.detach()
+      if dead_band == 0:
+          teacher.masked_fill_(~completion_mask, 0.0)
+      differences = teacher - old_token_logps.detach()
+      gaps = differences.masked_fill(~completion_mask | (differences.abs() <= dead_band), 0.0)
+      """)
+
+wrong("gap_stored_in_float32", "a gap needs no more than float32 | 间隙用 float32 就够了",
+      caught_by="check_self_teacher_gap_keeps_float64",
+      todo_2=GAP + "gaps = gaps.float()\n")
+
 wrong("gap_in_float32", "float32 is always enough | float32 总是够用",
       caught_by="check_self_teacher_gap_keeps_float64",
       todo_2=but(GAP, "teacher_token_logps - old_token_logps", "teacher_token_logps.float() - old_token_logps.float()"))
@@ -727,12 +819,22 @@ wrong("any_dead_band_taken", "a negative dead band is no dead band | 负的死�
       caught_by="check_self_teacher_gap_refuses_bad_input",
       function=but(GAP_FUNCTION, "    if not 0 <= dead_band < math.inf:\n        raise ValueError\n", ""))
 
+wrong("any_old_policy_taken", "the old policy sampled the token, so this is finite | Token 由旧策略采样，对数概率必为有限数",
+      caught_by="check_self_teacher_gap_refuses_bad_input",
+      function=but(GAP_FUNCTION, "require_token_values(completion_mask, teacher_token_logps, old_token_logps)",
+                   "require_token_values(completion_mask, teacher_token_logps)\n"
+                   "    if old_token_logps.shape != completion_mask.shape:\n        raise ValueError"))
+
+wrong("nan_dead_band_taken", "NaN is neither negative nor infinite | NaN 既不是负数也不是无穷",
+      caught_by="check_self_teacher_gap_refuses_bad_input",
+      function=but(GAP_FUNCTION, "if not 0 <= dead_band < math.inf:", "if dead_band < 0 or dead_band == math.inf:"))
+
 # TODO 3: asymmetric_weights
 
 WEIGHTS = """
 directions = base.sign() if z == "sign" else 1.0
-ratios = torch.exp(directions * gaps)
-weights = torch.where(base > 0, ratios.clamp(*positive_bounds), ratios.clamp(*negative_bounds)).detach()
+z_values = torch.exp(directions * gaps)
+weights = torch.where(base > 0, z_values.clamp(*positive_bounds), z_values.clamp(*negative_bounds)).detach()
 """
 WEIGHTS_FUNCTION = """
 def asymmetric_weights(base_advantages, gaps, z="sign", positive_bounds=(0.8, 1.05), negative_bounds=(0.95, 1.2)):
@@ -742,8 +844,8 @@ def asymmetric_weights(base_advantages, gaps, z="sign", positive_bounds=(0.8, 1.
         raise ValueError
     base = base_advantages.unsqueeze(-1)
     directions = base.sign() if z == "sign" else 1.0
-    ratios = torch.exp(directions * gaps)
-    return torch.where(base > 0, ratios.clamp(*positive_bounds), ratios.clamp(*negative_bounds)).detach()
+    z_values = torch.exp(directions * gaps)
+    return torch.where(base > 0, z_values.clamp(*positive_bounds), z_values.clamp(*negative_bounds)).detach()
 """
 
 wrong("gap_is_the_weight", "the gap itself is clipped | 直接裁剪间隙",
@@ -813,10 +915,10 @@ wrong("wrong_completions_keep_one", "in a wrong completion the teacher has no sa
 wrong("mirrored_at_one", "the reverse of a weight is 2 minus it | 权重反过来就是 2 减它",
       caught_by="check_asymmetric_weights_negative_base",
       todo_3="""
-      ratios = torch.exp(gaps)
+      z_values = torch.exp(gaps)
       if z == "sign":
-          ratios = torch.where(base < 0, 2.0 - ratios, ratios)
-      weights = torch.where(base > 0, ratios.clamp(*positive_bounds), ratios.clamp(*negative_bounds)).detach()
+          z_values = torch.where(base < 0, 2.0 - z_values, z_values)
+      weights = torch.where(base > 0, z_values.clamp(*positive_bounds), z_values.clamp(*negative_bounds)).detach()
       """)
 
 wrong("sign_under_printed", "z has only one reading | z 只有一种读法",
@@ -846,6 +948,10 @@ wrong("tanh_for_sign", "tanh(B) is a smooth sign | tanh(B) 是平滑的符号",
 wrong("small_base_is_zero", "a base advantage of 0.1 has no sign | 0.1 的基础优势没有符号",
       caught_by="check_asymmetric_weights_only_the_sign_of_the_base_counts",
       todo_3=but(WEIGHTS, "base.sign()", "base.round().sign()"))
+
+wrong("below_minus_a_twentieth", "a base advantage above -0.05 is not negative | 高于 -0.05 的基础优势不算负",
+      caught_by="check_asymmetric_weights_only_the_sign_of_the_base_counts",
+      todo_3=but(WEIGHTS, "base.sign()", "torch.where(base < -0.05, -1.0, 1.0)"))
 
 wrong("sign_of_the_batch", "the batch has one sign | 整批只有一个符号",
       caught_by="check_asymmetric_weights_only_the_sign_of_the_base_counts",
@@ -887,13 +993,17 @@ wrong("negative_bounds_for_all", "the later bounds hold | 以后面的上下界�
       caught_by="check_asymmetric_weights_bounds_of_each_sign",
       todo_3=but(WEIGHTS, "*positive_bounds", "*negative_bounds"))
 
+wrong("tiny_base_takes_the_negative_bounds", "a base advantage below 1e-6 is 0 | 低于 1e-6 的基础优势就是 0",
+      caught_by="check_asymmetric_weights_bounds_of_each_sign",
+      todo_3=but(WEIGHTS, "base > 0", "base > 1e-6"))
+
 wrong("bounds_by_the_gap", "the sign of the gap chooses the bounds | 由间隙的符号选择上下界",
       caught_by="check_asymmetric_weights_bounds_of_each_sign",
       todo_3=but(WEIGHTS, "base > 0", "gaps > 0"))
 
 wrong("not_clipped", "a weight has no bounds | 权重没有上下界",
       caught_by="check_asymmetric_weights_bounds_of_each_sign",
-      todo_3=but(WEIGHTS, "torch.where(base > 0, ratios.clamp(*positive_bounds), ratios.clamp(*negative_bounds))", "ratios"))
+      todo_3=but(WEIGHTS, "torch.where(base > 0, z_values.clamp(*positive_bounds), z_values.clamp(*negative_bounds))", "z_values"))
 
 wrong("clipped_above_only", "only large weights are dangerous | 只有大的权重才危险",
       caught_by="check_asymmetric_weights_bounds_of_each_sign",
@@ -908,8 +1018,8 @@ wrong("clipped_below_only", "only small weights are dangerous | 只有小的权�
 wrong("clipped_before_reversing", "exp(gap) is clipped, then inverted for wrong completions | 先裁剪 exp(gap)，再对错误的回答取倒数",
       caught_by="check_asymmetric_weights_bounds_of_each_sign",
       todo_3="""
-      ratios = torch.exp(gaps)
-      weights = torch.where(base > 0, ratios.clamp(*positive_bounds), ratios.clamp(*negative_bounds)).detach()
+      z_values = torch.exp(gaps)
+      weights = torch.where(base > 0, z_values.clamp(*positive_bounds), z_values.clamp(*negative_bounds)).detach()
       if z == "sign":
           weights = torch.where(base < 0, 1.0 / weights, weights)
       """)
@@ -964,6 +1074,22 @@ wrong("gap_within_three", "a gap is held within -3 and 3 first | 先把间隙限
       caught_by="check_asymmetric_weights_bounds_as_given",
       todo_3=but(WEIGHTS, "directions * gaps", "directions * gaps.clamp(-3.0, 3.0)"))
 
+wrong("gap_within_five", "a gap is held within -5 and 5 first | 先把间隙限制在 -5 与 5 之间",
+      caught_by="check_asymmetric_weights_bounds_as_given",
+      todo_3=but(WEIGHTS, "directions * gaps", "(directions * gaps).clamp(-5.0, 5.0)"))
+
+wrong("weight_at_least_a_hundredth", "a weight below 0.01 is none | 低于 0.01 的权重不算权重",
+      caught_by="check_asymmetric_weights_bounds_as_given",
+      todo_3=but(WEIGHTS, "z_values.clamp(*negative_bounds)", "z_values.clamp(max(0.01, negative_bounds[0]), negative_bounds[1])"))
+
+wrong("weight_at_most_a_thousand", "a weight beyond 1000 is an overflow | 超过 1000 的权重是溢出",
+      caught_by="check_asymmetric_weights_bounds_as_given",
+      todo_3=but(WEIGHTS, "z_values.clamp(*positive_bounds)", "z_values.clamp(positive_bounds[0], min(1000.0, positive_bounds[1]))"))
+
+wrong("weights_rounded", "digits after the fifth are noise | 第五位小数之后都是噪声",
+      caught_by="check_asymmetric_weights_bounds_as_given",
+      todo_3=but(WEIGHTS, ".detach()", ".detach().round(decimals=5)"))
+
 wrong("bounds_around_one", "bounds are distances from 1 | 上下界是与 1 的距离",
       caught_by="check_asymmetric_weights_bounds_as_given",
       todo_3=but(WEIGHTS, "clamp(*positive_bounds)", "clamp(positive_bounds[0], min(positive_bounds[1], 2 - positive_bounds[0] + 0.2))",
@@ -973,29 +1099,38 @@ wrong("lower_bound_at_most_one", "a lower bound is below 1 | 下界小于 1",
       caught_by="check_asymmetric_weights_bounds_need_not_hold_one",
       todo_3=but(WEIGHTS, "clamp(*positive_bounds)", "clamp(min(1.0, positive_bounds[0]), positive_bounds[1])"))
 
+wrong("negative_lower_bound_at_most_one", "the lower bound of wrong completions is below 1 | 错误回答的下界小于 1",
+      caught_by="check_asymmetric_weights_bounds_need_not_hold_one",
+      todo_3=but(WEIGHTS, "clamp(*negative_bounds)", "clamp(min(1.0, negative_bounds[0]), negative_bounds[1])"))
+
+wrong("equal_positive_bounds_mean_no_clip", "equal bounds of correct completions switch the clip off | 正确回答的上下界相等表示不裁剪",
+      caught_by="check_asymmetric_weights_bounds_need_not_hold_one",
+      todo_3=but(WEIGHTS, "z_values.clamp(*positive_bounds)",
+                 "z_values if positive_bounds[0] == positive_bounds[1] else z_values.clamp(*positive_bounds)"))
+
 wrong("no_gap_is_always_one", "where there is no gap the weight is 1 | 没有间隙时权重就是 1",
       caught_by="check_asymmetric_weights_bounds_need_not_hold_one",
       todo_3=but(WEIGHTS, ".detach()", ".detach().masked_fill(gaps == 0, 1.0)"))
 
 wrong("equal_bounds_mean_no_clip", "equal bounds switch the clip off | 上下界相等表示不裁剪",
       caught_by="check_asymmetric_weights_bounds_need_not_hold_one",
-      todo_3=but(WEIGHTS, "ratios.clamp(*negative_bounds)",
-                 "ratios if negative_bounds[0] == negative_bounds[1] else ratios.clamp(*negative_bounds)"))
+      todo_3=but(WEIGHTS, "z_values.clamp(*negative_bounds)",
+                 "z_values if negative_bounds[0] == negative_bounds[1] else z_values.clamp(*negative_bounds)"))
 
 wrong("clipped_by_subtraction", "what exceeds the bounds is subtracted | 减去超出上下界的部分",
       caught_by="check_asymmetric_weights_survive_huge_gaps",
-      todo_3=but(WEIGHTS, "ratios.clamp(*positive_bounds)",
-                 "ratios - (ratios - positive_bounds[1]).clamp(min=0) + (positive_bounds[0] - ratios).clamp(min=0)",
-                 "ratios.clamp(*negative_bounds)",
-                 "ratios - (ratios - negative_bounds[1]).clamp(min=0) + (negative_bounds[0] - ratios).clamp(min=0)"))
+      todo_3=but(WEIGHTS, "z_values.clamp(*positive_bounds)",
+                 "z_values - (z_values - positive_bounds[1]).clamp(min=0) + (positive_bounds[0] - z_values).clamp(min=0)",
+                 "z_values.clamp(*negative_bounds)",
+                 "z_values - (z_values - negative_bounds[1]).clamp(min=0) + (negative_bounds[0] - z_values).clamp(min=0)"))
 
 wrong("selected_by_multiplying", "0 times a ratio is 0 | 0 乘比率等于 0",
       caught_by="check_asymmetric_weights_survive_huge_gaps",
       todo_3="""
       directions = base.sign() if z == "sign" else 1.0
-      ratios = torch.exp(directions * gaps)
+      z_values = torch.exp(directions * gaps)
       positive = (base > 0).to(gaps.dtype)
-      correct, wrong = positive * ratios, (1.0 - positive) * ratios
+      correct, wrong = positive * z_values, (1.0 - positive) * z_values
       weights = (positive * correct.clamp(*positive_bounds) + (1.0 - positive) * wrong.clamp(*negative_bounds)).detach()
       """)
 
@@ -1017,7 +1152,7 @@ wrong("ratio_as_quotient", "the ratio comes from two exponentials | 比率由两
 wrong("nan_to_one", "an overflow counts as no gap | 溢出就当作没有间隙",
       caught_by="check_asymmetric_weights_survive_huge_gaps",
       todo_3=but(WEIGHTS, "torch.exp(directions * gaps)",
-                 "torch.exp(directions * gaps)\nratios = torch.where(ratios.isinf(), 1.0, ratios)"))
+                 "torch.exp(directions * gaps)\nz_values = torch.where(z_values.isinf(), 1.0, z_values)"))
 
 wrong("zero_counts_as_positive", "0 is not negative | 0 不是负数",
       caught_by="check_asymmetric_weights_zero_base",
@@ -1041,7 +1176,19 @@ wrong("only_the_base_is_frozen", "the base advantage is the constant | 常数只
 
 wrong("negative_rows_in_the_graph", "only good completions are frozen | 只冻结好的回答",
       caught_by="check_asymmetric_weights_are_frozen",
-      todo_3=but(WEIGHTS, "ratios.clamp(*positive_bounds)", "ratios.clamp(*positive_bounds).detach()", ").detach()\n", ")\n"))
+      todo_3=but(WEIGHTS, "z_values.clamp(*positive_bounds)", "z_values.clamp(*positive_bounds).detach()", ").detach()\n", ")\n"))
+
+wrong("frozen_unless_alone", "a single completion has nothing to freeze | 只有一条回答时没有什么要停止梯度",
+      caught_by="check_asymmetric_weights_are_frozen",
+      todo_3=but(WEIGHTS, ".detach()", "") + "weights = weights.detach() if len(base) > 1 else weights\n")
+
+wrong("frozen_unless_one_token", "a single token has nothing to freeze | 只有一个 Token 时没有什么要停止梯度",
+      caught_by="check_asymmetric_weights_are_frozen",
+      todo_3=but(WEIGHTS, ".detach()", "") + "weights = weights.detach() if gaps.shape[1] > 1 else weights\n")
+
+wrong("frozen_with_default_bounds", "bounds of one's own are there to learn | 自己给的上下界就是用来学习的",
+      caught_by="check_asymmetric_weights_are_frozen",
+      todo_3=but(WEIGHTS, ".detach()", "") + "weights = weights.detach() if positive_bounds == (0.8, 1.05) else weights\n")
 
 wrong("gaps_overwritten", "the gaps are not needed afterwards | 之后不再需要间隙",
       caught_by="check_asymmetric_weights_leaves_inputs_alone",
@@ -1058,6 +1205,27 @@ wrong("any_z_taken", "an unknown z means the printed reading | 未知的 z 就�
 wrong("any_bounds_taken", "exchanged bounds are sorted by clamp | clamp 会把颠倒的上下界排好",
       caught_by="check_asymmetric_weights_refuses_bad_input",
       function=but(WEIGHTS_FUNCTION, "    require_bounds(positive_bounds, negative_bounds)\n", ""))
+
+wrong("nan_base_taken", "a NaN base advantage is not positive, so it is negative | 基础优势为 NaN 就不是正的，即为负",
+      caught_by="check_asymmetric_weights_refuses_bad_input",
+      function=but(WEIGHTS_FUNCTION, "require_base_and_token_values(base_advantages, gaps)",
+                   "require_base_and_token_values(base_advantages.nan_to_num(nan=0.0, posinf=math.inf, neginf=-math.inf), gaps)"))
+
+wrong("infinite_gaps_taken", "an infinite gap ends at a bound | 无穷的间隙停在边界上",
+      caught_by="check_asymmetric_weights_refuses_bad_input",
+      function=but(WEIGHTS_FUNCTION, "require_base_and_token_values(base_advantages, gaps)",
+                   "require_base_and_token_values(base_advantages, gaps.masked_fill(gaps.isinf(), 0.0))"))
+
+wrong("upper_bounds_below_one_taken", "bounds only need an order | 上下界只要有先后",
+      caught_by="check_asymmetric_weights_refuses_bad_input",
+      function=but(WEIGHTS_FUNCTION, "    require_bounds(positive_bounds, negative_bounds)\n",
+                   "    for low, high in (positive_bounds, negative_bounds):\n"
+                   "        if not 0 < low <= high < math.inf:\n            raise ValueError\n"))
+
+wrong("half_of_the_bounds_checked", "one fault of each pair is enough to look for | 每组上下界查一种错就够了",
+      caught_by="check_asymmetric_weights_refuses_bad_input",
+      function=but(WEIGHTS_FUNCTION, "    require_bounds(positive_bounds, negative_bounds)\n",
+                   "    if positive_bounds[0] > positive_bounds[1] or negative_bounds[0] <= 0:\n        raise ValueError\n"))
 
 # TODO 4: cast_token_advantages
 
@@ -1077,6 +1245,8 @@ def cast_token_advantages(base_advantages, gaps, weights, lam=1.0, positive_boun
     require_base_and_token_values(base_advantages, gaps, weights)
     require_bounds(positive_bounds, negative_bounds)
     if not 0 <= lam <= 1 or not limit > 0:
+        raise ValueError
+    if not isinstance(flip_down, bool) or not isinstance(flip_up, bool):
         raise ValueError
     base = base_advantages.unsqueeze(-1)
 """ + TOKENS.replace("\n", "\n    ").rstrip() + "\n    return token_advantages\n"
@@ -1129,6 +1299,23 @@ wrong("weighted_twice", "the weight counts for token and completion | 权重对 
       caught_by="check_cast_token_advantages_kept_tokens_are_weighted",
       todo_4=but(TOKENS, "(1.0 + lam * (weights - 1.0))", "(1.0 + lam * (weights - 1.0)) * weights"))
 
+wrong("weights_averaged", "a completion has one weight | 一条回答只有一个权重",
+      caught_by="check_cast_token_advantages_kept_tokens_are_weighted",
+      todo_4=but(TOKENS, "(weights - 1.0)", "(weights.mean(dim=1, keepdim=True) - 1.0)"))
+
+
+wrong("neighbors_weight", "weights are one position ahead | 权重要错开一位",
+      caught_by="check_cast_token_advantages_kept_tokens_are_weighted",
+      todo_4=but(TOKENS, "(weights - 1.0)", "(weights.roll(1, dims=1) - 1.0)"))
+
+wrong("first_tokens_weight", "a completion has its first token's weight | 一条回答用第一个 Token 的权重",
+      caught_by="check_cast_token_advantages_kept_tokens_are_weighted",
+      todo_4=but(TOKENS, "(weights - 1.0)", "(weights[:, :1] - 1.0)"))
+
+wrong("first_completions_weights", "all completions share one row of weights | 所有回答共用一行权重",
+      caught_by="check_cast_token_advantages_kept_tokens_are_weighted",
+      todo_4=but(TOKENS, "(weights - 1.0)", "(weights[:1] - 1.0)"))
+
 wrong("weights_computed_again", "the weight is exp of the gap's size | 权重是间隙大小的 exp",
       caught_by="check_cast_token_advantages_uses_the_weights_given",
       todo_4=but(TOKENS, "(weights - 1.0)", "(gaps.abs().exp().clamp(max=1.2) - 1.0)"))
@@ -1137,9 +1324,13 @@ wrong("weights_at_least_one", "a kept token is never weakened | 保留的 Token 
       caught_by="check_cast_token_advantages_uses_the_weights_given",
       todo_4=but(TOKENS, "(weights - 1.0)", "(weights.clamp(min=1.0) - 1.0)"))
 
-wrong("weights_averaged", "a completion has one weight | 一条回答只有一个权重",
-      caught_by="check_cast_token_advantages_flips_down",
-      todo_4=but(TOKENS, "(weights - 1.0)", "(weights.mean(dim=1, keepdim=True) - 1.0)"))
+wrong("weights_at_least_a_half", "a weight below 0.5 is a mistake | 低于 0.5 的权重一定是算错了",
+      caught_by="check_cast_token_advantages_uses_the_weights_given",
+      todo_4=but(TOKENS, "(weights - 1.0)", "(weights.clamp(min=0.5) - 1.0)"))
+
+wrong("weights_at_most_three", "a weight beyond 3 is a mistake | 超过 3 的权重一定是算错了",
+      caught_by="check_cast_token_advantages_uses_the_weights_given",
+      todo_4=but(TOKENS, "(weights - 1.0)", "(weights.clamp(max=3.0) - 1.0)"))
 
 wrong("no_flip_down", "a correct completion has no bad token | 正确的回答没有坏 Token",
       caught_by="check_cast_token_advantages_flips_down",
@@ -1195,20 +1386,28 @@ wrong("up_weight_reversed", "the up flip's weight is exp(-gap) | 向上翻转的
       todo_4=but(TOKENS, "torch.exp(gaps)", "torch.exp(-gaps)"))
 
 wrong("down_flip_without_size", "a flipped token gets minus its weight | 翻转的 Token 得到负的权重",
-      caught_by="check_cast_token_advantages_flips_keep_the_size_of_the_base",
+      caught_by="check_cast_token_advantages_flips_down",
       todo_4=but(TOKENS, "-base.abs() *", "-1.0 *"))
 
 wrong("up_flip_without_size", "a flipped token gets its weight | 翻转的 Token 得到权重本身",
-      caught_by="check_cast_token_advantages_flips_keep_the_size_of_the_base",
+      caught_by="check_cast_token_advantages_flips_up",
       todo_4=but(TOKENS, "torch.where(up, base.abs() *", "torch.where(up, 1.0 *"))
 
 wrong("square_of_the_base", "the size of B is its square | B 的大小就是平方",
-      caught_by="check_cast_token_advantages_flips_keep_the_size_of_the_base",
+      caught_by="check_cast_token_advantages_flips_down",
       todo_4=but(TOKENS, "-base.abs()", "-base.square()", "torch.where(up, base.abs()", "torch.where(up, base.square()"))
 
 wrong("zero_variance_groups_do_not_flip", "a small base advantage does not flip | 小的基础优势不翻转",
       caught_by="check_cast_token_advantages_flips_keep_the_size_of_the_base",
       todo_4=but(TOKENS, "(base > 0)", "(base > 0.1)", "(base < 0)", "(base < -0.1)"))
+
+wrong("tiny_base_does_not_flip", "a base advantage below 0.001 has no sign | 低于 0.001 的基础优势没有符号",
+      caught_by="check_cast_token_advantages_flips_keep_the_size_of_the_base",
+      todo_4=but(TOKENS, "(base > 0)", "(base > 1e-3)", "(base < 0)", "(base < -1e-3)"))
+
+wrong("mean_size_of_the_bases", "a flip has the batch's mean size | 翻转的大小取整批的平均",
+      caught_by="check_cast_token_advantages_flips_keep_the_size_of_the_base",
+      todo_4=but(TOKENS, "-base.abs() *", "-base.abs().mean() *", "torch.where(up, base.abs() *", "torch.where(up, base.abs().mean() *"))
 
 wrong("flips_at_delta_size", "a flip has the size of the delta | 翻转的大小就是 delta",
       caught_by="check_cast_token_advantages_flips_down",
@@ -1420,8 +1619,12 @@ wrong("limit_times_the_base", "the limit is measured in base advantages | limit 
       caught_by="check_cast_token_advantages_final_clip",
       todo_4=but(TOKENS, "raw.clamp(-limit, limit)", "torch.maximum(torch.minimum(raw, limit * base.abs()), -limit * base.abs())"))
 
+wrong("clipped_to_one", "advantages lie within -1 and 1 | 优势在 -1 与 1 之间",
+      caught_by="check_cast_token_advantages_final_clip",
+      todo_4=but(TOKENS, ".clamp(-limit, limit)", ".clamp(-1.0, 1.0)"))
+
 wrong("default_limit_of_one", "the default limit is 1 | 默认的 limit 是 1",
-      caught_by="check_cast_token_advantages_flips_down",
+      caught_by="check_cast_token_advantages_final_clip",
       function=but(TOKENS_FUNCTION, "limit=1.2", "limit=1.0"))
 
 wrong("default_limit_of_two", "the default limit is 2 | 默认的 limit 是 2",
@@ -1459,6 +1662,14 @@ wrong("limit_downward_only", "the limit is given for negative advantages | limit
 wrong("limit_at_least_one", "a limit below 1 would cut the base advantage | 小于 1 的 limit 会切到基础优势",
       caught_by="check_cast_token_advantages_limit_as_given",
       todo_4=but(TOKENS, ".clamp(-limit, limit)", ".clamp(-max(limit, 1.0), max(limit, 1.0))"))
+
+wrong("limit_at_least_a_tenth", "a limit below 0.1 is a mistake | 小于 0.1 的 limit 一定是写错了",
+      caught_by="check_cast_token_advantages_limit_as_given",
+      todo_4=but(TOKENS, ".clamp(-limit, limit)", ".clamp(-max(limit, 0.1), max(limit, 0.1))"))
+
+wrong("limit_at_most_three", "a limit beyond 3 means none, unless infinite | 超过 3 的 limit 没有意义，除非是无穷",
+      caught_by="check_cast_token_advantages_limit_as_given",
+      todo_4=but(TOKENS, "raw.clamp(-limit, limit)", "(raw if limit == math.inf else raw.clamp(-min(limit, 3.0), min(limit, 3.0)))"))
 
 wrong("flips_selected_by_multiplying", "0 times a flip is no flip | 0 乘翻转就是不翻转",
       caught_by="check_cast_token_advantages_survive_huge_gaps",
@@ -1527,6 +1738,56 @@ wrong("all_in_the_graph", "advantages stay in the graph | 优势留在计算图�
       caught_by="check_cast_token_advantages_are_frozen",
       todo_4=but(TOKENS, ".detach()", ""))
 
+wrong("frozen_by_the_clip", "what is clipped is constant, the rest may learn | 裁剪过的是常数，其余可以学习",
+      caught_by="check_cast_token_advantages_are_frozen",
+      todo_4=but(TOKENS, ".detach()", "") + "if limit < math.inf:\n    token_advantages = token_advantages.detach()\n")
+
+wrong("frozen_with_lam", "without lam there is nothing to freeze | lam 为 0 就没有什么要停止梯度",
+      caught_by="check_cast_token_advantages_are_frozen",
+      todo_4=but(TOKENS, ".detach()", "") + "if lam > 0:\n    token_advantages = token_advantages.detach()\n")
+
+wrong("frozen_with_the_down_flip", "what flips is constant | 翻转的才是常数",
+      caught_by="check_cast_token_advantages_are_frozen",
+      todo_4=but(TOKENS, ".detach()", "") + "if flip_down:\n    token_advantages = token_advantages.detach()\n")
+
+wrong("frozen_with_the_up_flip", "what flips up is constant | 向上翻转的才是常数",
+      caught_by="check_cast_token_advantages_are_frozen",
+      todo_4=but(TOKENS, ".detach()", "") + "if flip_up:\n    token_advantages = token_advantages.detach()\n")
+
+wrong("frozen_unless_alone", "a single completion has nothing to freeze | 只有一条回答时没有什么要停止梯度",
+      caught_by="check_cast_token_advantages_are_frozen",
+      todo_4=but(TOKENS, ".detach()", "") + "if len(base) > 1:\n    token_advantages = token_advantages.detach()\n")
+
+wrong("frozen_unless_one_token", "a single token has nothing to freeze | 只有一个 Token 时没有什么要停止梯度",
+      caught_by="check_cast_token_advantages_are_frozen",
+      todo_4=but(TOKENS, ".detach()", "") + "if gaps.shape[1] > 1:\n    token_advantages = token_advantages.detach()\n")
+
+wrong("early_return_without_lam", "without lam and the down flip the base advantage is the result | lam 为 0 又不向下翻转，结果就是基础优势",
+      caught_by="check_cast_token_advantages_are_frozen",
+      todo_4="if lam == 0 and not flip_down:\n    return base.expand_as(gaps).clamp(-limit, limit)\n" + TOKENS.strip())
+
+wrong("early_return_without_flips", "without flips the weighted base advantage is the result | 不翻转时，加权的基础优势就是结果",
+      caught_by="check_cast_token_advantages_without_flips",
+      todo_4="if not flip_down and not flip_up:\n    return base * (1.0 + lam * (weights - 1.0))\n" + TOKENS.strip())
+
+wrong("no_lam_without_flips", "lam is the flips' | lam 是翻转的参数",
+      caught_by="check_cast_token_advantages_without_flips",
+      todo_4=TOKENS + """
+if not flip_down and not flip_up:
+    token_advantages = (base * weights).clamp(-limit, limit).detach()
+""")
+
+wrong("no_limit_without_flips", "what does not flip needs no final clip | 不翻转就不必最终裁剪",
+      caught_by="check_cast_token_advantages_without_flips",
+      todo_4=TOKENS + """
+if not flip_down and not flip_up:
+    token_advantages = raw.detach()
+""")
+
+wrong("no_detach_without_flips", "what does not flip may learn | 不翻转的可以学习",
+      caught_by="check_cast_token_advantages_without_flips",
+      todo_4=but(TOKENS, ".detach()", "") + "if flip_down or flip_up:\n    token_advantages = token_advantages.detach()\n")
+
 wrong("base_clipped_in_place", "the base advantage is clipped where it stands | 就地裁剪基础优势",
       caught_by="check_cast_token_advantages_leaves_inputs_alone",
       todo_4=TOKENS + "base.detach().clamp_(-limit, limit)\n")
@@ -1542,6 +1803,28 @@ wrong("any_lam_taken", "lam may be any number | lam 可以是任何数",
 wrong("any_shape_taken", "shapes broadcast | 形状会广播",
       caught_by="check_cast_token_advantages_refuses_bad_input",
       function=but(TOKENS_FUNCTION, "    require_base_and_token_values(base_advantages, gaps, weights)\n", ""))
+
+wrong("nan_weights_taken", "a weight was checked where it was computed | 权重在算出时已经检查过",
+      caught_by="check_cast_token_advantages_refuses_bad_input",
+      function=but(TOKENS_FUNCTION, "require_base_and_token_values(base_advantages, gaps, weights)",
+                   "require_base_and_token_values(base_advantages, gaps)\n    if weights.shape != gaps.shape:\n        raise ValueError"))
+
+wrong("negative_limit_taken", "only a limit of 0 leaves nothing | 只有 limit 为 0 才什么也不剩",
+      caught_by="check_cast_token_advantages_refuses_bad_input",
+      function=but(TOKENS_FUNCTION, "not limit > 0", "limit == 0"))
+
+wrong("nan_lam_and_limit_taken", "NaN is not out of range | NaN 不算越界",
+      caught_by="check_cast_token_advantages_refuses_bad_input",
+      function=but(TOKENS_FUNCTION, "if not 0 <= lam <= 1 or not limit > 0:", "if lam < 0 or lam > 1 or limit <= 0:"))
+
+wrong("negative_bounds_checked_only", "positive bounds were checked before | 正侧上下界之前检查过了",
+      caught_by="check_cast_token_advantages_refuses_bad_input",
+      function=but(TOKENS_FUNCTION, "require_bounds(positive_bounds, negative_bounds)", "require_bounds(negative_bounds)"))
+
+wrong("any_switch_taken", "1 is as good as True | 1 与 True 一样",
+      caught_by="check_cast_token_advantages_refuses_bad_input",
+      function=but(TOKENS_FUNCTION, "    if not isinstance(flip_down, bool) or not isinstance(flip_up, bool):\n        raise ValueError\n",
+                   "    flip_down, flip_up = bool(flip_down), bool(flip_up)\n"))
 
 # TODO 5: cast_loss
 
@@ -1678,6 +1961,21 @@ wrong("advantages_within_three", "advantages beyond 3 are outliers | 超过 3 �
       caught_by="check_cast_loss_advantage_of_each_token",
       todo_5=but(LOSS, "token_advantages,", "token_advantages.clamp(-3.0, 3.0),"))
 
+wrong("zero_advantages_left_out", "a token with advantage 0 does not count | 优势为 0 的 Token 不算数",
+      caught_by="check_cast_loss_zero_advantage_counts",
+      todo_5="completion_mask = completion_mask & (token_advantages != 0)\n" + LOSS.strip())
+
+wrong("completions_without_advantage_left_out", "a completion without advantages does not count | 没有优势的回答不算数",
+      caught_by="check_cast_loss_zero_advantage_counts",
+      todo_5=but(LOSS, "loss = reduce_token_losses(token_losses, completion_mask, reduction)",
+                 "keep = ((token_advantages != 0) & completion_mask).any(dim=1) | ~completion_mask.any(dim=1)\n"
+                 "loss = reduce_token_losses(token_losses[keep], completion_mask[keep], reduction)"))
+
+wrong("sign_by_division", "the sign of an advantage is A over its size | 优势的符号是 A 除以自己的大小",
+      caught_by="check_cast_loss_zero_advantage_counts",
+      todo_5=but(OWN_LOSS, "torch.minimum(ratios * advantages, clipped * advantages)",
+                 "torch.minimum(ratios * advantages / advantages.abs(), clipped * advantages / advantages.abs()) * advantages.abs()"))
+
 wrong("kl_for_bad_tokens", "bad tokens pay a KL penalty | 坏 Token 要付 KL 惩罚",
       caught_by="check_cast_loss_equal_advantages_give_grpo",
       todo_5=but(OWN_LOSS, "torch.minimum(ratios * advantages, clipped * advantages)",
@@ -1758,11 +2056,27 @@ wrong("bounds_on_the_log_ratio", "the epsilons bound the log-ratio | epsilon 限
       todo_5=but(OWN_LOSS, "ratios.clamp(1.0 - epsilon_low, 1.0 + epsilon_high)",
                  "ratios.clamp(math.exp(-epsilon_low), math.exp(epsilon_high))"))
 
+wrong("epsilon_high_at_most_two", "an epsilon_high beyond 2 clips nothing | 超过 2 的 epsilon_high 什么也不裁",
+      caught_by="check_cast_loss_bounds_wide_and_narrow",
+      todo_5=but(OWN_LOSS, "1.0 + epsilon_high", "1.0 + min(epsilon_high, 2.0)"))
+
+wrong("epsilon_low_at_most_six_tenths", "an epsilon_low beyond 0.6 clips nothing | 超过 0.6 的 epsilon_low 什么也不裁",
+      caught_by="check_cast_loss_bounds_wide_and_narrow",
+      todo_5=but(OWN_LOSS, "1.0 - epsilon_low", "1.0 - min(epsilon_low, 0.6)"))
+
+wrong("epsilon_high_at_least_a_tenth", "an epsilon_high below 0.1 stops learning | 小于 0.1 的 epsilon_high 会让学习停滞",
+      caught_by="check_cast_loss_bounds_wide_and_narrow",
+      todo_5=but(OWN_LOSS, "1.0 + epsilon_high", "1.0 + max(epsilon_high, 0.1)"))
+
+wrong("epsilon_low_at_least_a_tenth", "an epsilon_low below 0.1 stops learning | 小于 0.1 的 epsilon_low 会让学习停滞",
+      caught_by="check_cast_loss_bounds_wide_and_narrow",
+      todo_5=but(OWN_LOSS, "1.0 - epsilon_low", "1.0 - max(epsilon_low, 0.1)"))
+
 wrong("epsilon_high_of_grpo", "the upper bound is GRPO's, 0.2 | 上界是 GRPO 的 0.2",
       caught_by="check_cast_loss_default_bounds",
       function=but(LOSS_FUNCTION, "epsilon_high=1.0", "epsilon_high=0.2"))
 
-wrong("epsilon_high_of_the_code", "the upper bound is that of CAST's code, 0.28 | 上界是 CAST 代码里的 0.28",
+wrong("epsilon_high_of_the_code", "the upper bound is the prototype's, 0.28 | 上界是原型代码的 0.28",
       caught_by="check_cast_loss_default_bounds",
       function=but(LOSS_FUNCTION, "epsilon_high=1.0", "epsilon_high=0.28"))
 
@@ -1785,6 +2099,14 @@ wrong("ratio_within_10", "a ratio beyond 10 is an outlier | 超过 10 的比率�
 wrong("advantages_within_100", "an advantage beyond 100 is a mistake | 超过 100 的优势一定是算错了",
       caught_by="check_cast_loss_limits_nothing",
       todo_5=but(LOSS, "token_advantages,", "token_advantages.clamp(-100.0, 100.0),"))
+
+wrong("advantages_at_most_five", "a positive advantage beyond 5 is an outlier | 超过 5 的正优势是异常值",
+      caught_by="check_cast_loss_limits_nothing",
+      todo_5=but(LOSS, "token_advantages,", "token_advantages.clamp(max=5.0),"))
+
+wrong("small_advantages_are_zero", "an advantage below 0.001 is noise | 小于 0.001 的优势是噪声",
+      caught_by="check_cast_loss_limits_nothing",
+      todo_5=but(LOSS, "token_advantages,", "token_advantages * (token_advantages.abs() >= 1e-3),"))
 
 wrong("old_policy_learns", "both policies are in the graph | 两个策略都在计算图中",
       caught_by="check_cast_loss_old_and_advantages_are_frozen",
@@ -1833,6 +2155,14 @@ wrong("log_ratio_times_mask", "the log-ratio times the mask is 0 on padding | �
       todo_5=but(OWN_LOSS, "(new_token_logps - old_token_logps.detach()).masked_fill(~completion_mask, 0.0)",
                  "(new_token_logps - old_token_logps.detach()) * completion_mask"))
 
+wrong("divided_by_no_token", "a batch always has a valid token | 一批中总有有效 Token",
+      caught_by="check_cast_loss_no_valid_token",
+      todo_5=LOSS + 'if reduction == "token_mean":\n    loss = token_losses.sum() / completion_mask.sum()\n')
+
+wrong("mean_of_the_valid_tokens", "token_mean is the mean of what the mask selects | token_mean 就是对掩码选出的取平均",
+      caught_by="check_cast_loss_no_valid_token",
+      todo_5=LOSS + 'if reduction == "token_mean":\n    loss = token_losses[completion_mask].mean()\n')
+
 wrong("padding_overwritten", "the caller's padding may be set to 0 | 可以把调用者的填充改写为 0",
       caught_by="check_cast_loss_leaves_inputs_alone",
       todo_5="token_advantages.detach().masked_fill_(~completion_mask, 0.0)\n" + LOSS.strip())
@@ -1840,6 +2170,10 @@ wrong("padding_overwritten", "the caller's padding may be set to 0 | 可以把�
 wrong("old_brought_up_to_date", "after the loss the new policy is the old one | 算完损失，新策略就成了旧策略",
       caught_by="check_cast_loss_leaves_inputs_alone",
       todo_5=LOSS + "old_token_logps.detach().copy_(new_token_logps.detach())\n")
+
+wrong("loss_in_float32", "float32 is always enough | float32 总是够用",
+      caught_by="check_cast_loss_keeps_float64",
+      todo_5=but(OWN_LOSS, "(new_token_logps - old_token_logps.detach())", "(new_token_logps.float() - old_token_logps.detach().float())"))
 
 wrong("advantages_of_completions_taken", "[N] advantages are as good as [N, T] | [N] 的优势与 [N, T] 一样",
       caught_by="check_cast_loss_refuses_bad_input",

@@ -1,4 +1,4 @@
-"""python -m autograder init DIR --language en|zh [--lesson NAME] · python -m autograder demo [DIR]"""
+"""python -m autograder COMMAND …: make a course, look at what came in, grade it, give back and hand on the results."""
 
 import argparse
 import sys
@@ -9,34 +9,122 @@ from lessons._build.refusal import Refused
 
 from .course import CourseError, init_course, next_steps
 
+COURSE = {"metavar": "COURSE", "type": Path, "help": "the nbgrader course | nbgrader 课程文件夹"}
+
 
 def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        return _run(options)
+    except (CourseError, Refused) as error:
+        print(error, file=sys.stderr)
+    except OSError as error:
+        print(f"{error.filename or options.command}: {error.strerror or error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on from here | 已停止；再次运行同一命令即可继续", file=sys.stderr)
+    return 2
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Each command imports what it needs: `--help` and `init` need neither torch nor a gradebook."""
+    if options.command == "init":
+        course = read_course()
+        lessons = [options.lesson] if options.lesson else [entry.name for entry in course.lessons]
+        init_course(course, options.folder, options.language, lessons)
+        print(next_steps(options.folder, [course.lesson(name).notebook for name in lessons]))
+        return 0
+    if options.command == "demo":
+        from .demo import run_demo
+
+        return run_demo(options.folder)
+    if options.command == "intake":
+        from .intake import intake_command
+
+        return intake_command(options.folder)
+    if options.command == "doctor":
+        from .doctor import doctor_command
+
+        return doctor_command()
+    from . import commands
+
+    if options.command == "grade":
+        return commands.grade_command(options.folder, options.lesson, options.student, options.workers, options.executor, options.checks,
+                                      options.seed, options.again, options.unsafe)
+    if options.command == "feedback":
+        return commands.feedback_command(options.folder, options.lesson, options.student)
+    if options.command == "export":
+        return commands.export_command(options.folder, options.lesson, options.format, options.output, options.checks, options.seed)
+    return commands.try_command(options.lesson, options.file, options.output, options.checks, options.seed, options.unsafe)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m autograder", description="Grade the course with nbgrader. | 用 nbgrader 评阅本课程。")
     commands = parser.add_subparsers(dest="command", required=True)
+
     init = commands.add_parser("init", help="make an nbgrader course from the lessons | 用课程内容建立 nbgrader 课程")
     init.add_argument("folder", metavar="DIR", type=Path, help="a new or an empty folder | 新的或空的文件夹")
     init.add_argument("--language", choices=LANGUAGES, required=True,
                       help="of the release; submissions may be in either | 发布所用的语言；两种语言的提交都可评阅")
     init.add_argument("--lesson", metavar="NAME", help="only this lesson, such as rloo | 只要这一课，例如 rloo")
+
+    commands.add_parser("doctor", help="which isolation of student code works here, by trying | 实测本机可用的隔离方式")
+
+    intake = commands.add_parser("intake", help="what can be graded, and what had to be put right | 哪些可评阅，修正了什么")
+    intake.add_argument("folder", metavar="DIR", type=Path, help="an nbgrader course, or a folder of notebooks | nbgrader 课程或作业文件夹")
+
+    grade = commands.add_parser("grade", help="grade what came in; a stopped run goes on | 评阅收到的作业；中断后可继续")
+    grade.add_argument("folder", **COURSE)
+    _choices(grade)
+    grade.add_argument("--workers", metavar="N", type=_positive, default=0, help="grading processes (default: one a core) | 评阅进程数")
+    grade.add_argument("--executor", metavar="dask=ADDRESS", help="grade on a Dask cluster | 在 Dask 集群上评阅")
+    grade.add_argument("--again", action="store_true", help="also what is graded already | 已评阅的也重新评阅")
+    _grading(grade)
+
+    feedback = commands.add_parser("feedback", help="a page for each student, as the gradebook is now | 按当前成绩册为每人生成反馈页")
+    feedback.add_argument("folder", **COURSE)
+    _choices(feedback)
+
+    export = commands.add_parser("export", help="scores as a table, or an autograder for Gradescope | 导出成绩表，或 Gradescope 评分包")
+    export.add_argument("folder", nargs="?", **COURSE)
+    export.add_argument("--lesson", metavar="NAME", required=True, help="such as rloo | 例如 rloo")
+    export.add_argument("--format", choices=("csv", "xlsx", "gradescope"), required=True,
+                        help="gradescope needs no COURSE; with one it takes its seed | gradescope 无需 COURSE；给出则用其种子")
+    export.add_argument("--output", metavar="FILE", type=Path,
+                        help="(default: in the course; gradescope: here | 默认放在课程文件夹中；gradescope 放在当前文件夹)")
+    _private(export)
+
+    trial = commands.add_parser("try", help="grade one file and show what its author would see | 试评一份文件")
+    trial.add_argument("lesson", metavar="LESSON", help="such as rloo | 例如 rloo")
+    trial.add_argument("file", metavar="FILE.ipynb", type=Path)
+    trial.add_argument("--output", metavar="FILE", type=Path, default=Path("feedback.html"), help="the page (default: feedback.html)")
+    _grading(trial)
+
     demo = commands.add_parser("demo", help="grade a made-up class and compare the scores | 评阅一个虚构的班级并核对分数")
     demo.add_argument("folder", metavar="DIR", type=Path, nargs="?", help="keep the course there | 课程留在此处")
-    options = parser.parse_args(arguments)
-    try:
-        if options.command == "demo":
-            from .demo import run_demo
+    return parser
 
-            return run_demo(options.folder)
-        course = read_course()
-        lessons = [options.lesson] if options.lesson else [entry.name for entry in course.lessons]
-        init_course(course, options.folder, options.language, lessons)
-        print(next_steps(options.folder, [course.lesson(name).notebook for name in lessons]))
-    except (CourseError, Refused) as error:
-        print(error, file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"cannot make {options.folder}: {error} | 无法创建 {options.folder}：{error}", file=sys.stderr)
-        return 2
-    return 0
+
+def _choices(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--lesson", metavar="NAME", help="only this lesson, such as rloo | 只要这一课，例如 rloo")
+    command.add_argument("--student", metavar="ID", help="only this student | 只要这名学生")
+
+
+def _private(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--checks", metavar="FILE.py", type=Path, help="your own checks, beside the course's | 教师自己的检查")
+    command.add_argument("--seed", metavar="N", type=int, help="of the hidden checks' inputs (default: the course's own) | 隐藏检查的种子")
+
+
+def _grading(command: argparse.ArgumentParser) -> None:
+    _private(command)
+    command.add_argument("--unsafe", action="store_true",
+                         help="grade also where no isolation works: student code then runs as you | 没有隔离也评阅：学生代码以你的身份运行")
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("at least 1 | 至少为 1")
+    return number
 
 
 if __name__ == "__main__":

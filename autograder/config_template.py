@@ -22,7 +22,9 @@ c.CourseDirectory.course_id = "advantagelab"
 c.GenerateAssignment.preprocessors = [
     TodoStub if step is ClearSolutions else step for step in GenerateAssignment.preprocessors.default()]
 
-# Grading. A cell that runs longer is stopped, and the next one starts. | 评分。超时的单元会被中止，然后运行下一个。
+# From here to the feedback: for `nbgrader autograde` alone, that is for code that you trust.
+# 以下至反馈之前，只对 `nbgrader autograde` 有效，即只用于你信任的代码。
+# A cell that runs longer is stopped, and the next one starts. | 超时的单元会被中止，然后运行下一个。
 c.Execute.timeout = 30
 c.Execute.error_on_timeout = {"ename": "CellTimeoutError", "evalue": "", "traceback": [
     "CellTimeoutError: stopped at the time limit: an endless loop? | 超过时限，已中止：是否有死循环？"]}
@@ -40,7 +42,8 @@ c.IgnorePattern.pattern = "^"
 c.Autograde.sanitize_preprocessors.insert(0, CleanSubmission)
 c.OverwriteCells.add_missing_cells = True
 
-# Feedback shows no hidden checks: not in the cells, not in the outputs. | 反馈中不出现隐藏检查：单元里没有，输出里也没有。
+# Feedback of `nbgrader generate_feedback` shows no hidden checks: not in the cells, not in the outputs.
+# `nbgrader generate_feedback` 的反馈中不出现隐藏检查：单元里没有，输出里也没有。
 c.GenerateFeedback.preprocessors.insert(0, HideHiddenChecks)
 
 # Give due dates in UTC: nbgrader misreads most offsets, "+0800" as 800 seconds.

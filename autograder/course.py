@@ -12,10 +12,10 @@ from lessons._build.lesson import read_lesson
 from lessons._build.notebook import build_notebook
 from lessons._build.prose_gate import check_words
 
-WARNING = ("`nbgrader autograde` runs students' code as you, with your files, and the checks in the same process: use it only for code "
-           "that you trust. Grading hostile code safely is not part of this yet.",
-           "`nbgrader autograde` 以你的身份运行学生代码，能访问你的文件，检查也在同一个进程里：只用于你信任的代码。"
-           "目前还不能安全地评阅恶意代码。")
+WARNING = ("Grade with `python -m autograder grade`: it locks students' code up. `nbgrader autograde` runs it as you, with your files and "
+           "the checks in reach: only for code that you trust.",
+           "请用 `python -m autograder grade` 评阅：它把学生代码关在隔离环境里。`nbgrader autograde` 以你的身份运行学生代码，"
+           "它能碰到你的文件和检查：只用于你信任的代码。")
 TEMPLATE = Path(__file__).parent / "config_template.py"
 
 
@@ -55,18 +55,18 @@ def run_nbgrader(folder: Path, *arguments: str) -> None:
 
 
 def next_steps(folder: Path, assignments: list[str]) -> str:
-    """What an instructor does with the new course: three lines in each language, and the warning."""
+    """What an instructor does with the new course, in each language, and the warning."""
     first = assignments[0]
-    autograde, feedback = f"nbgrader autograde {first}", f"nbgrader generate_feedback {first}"
+    command = f"python -m autograder {{}} {folder}".format
     return "\n".join([
         f"1. Hand out {folder}/release/{first}/, or the learner notebooks in notebooks/, in either language.",
-        f"2. Put what comes back into {folder}/submitted/STUDENT/{first}/{first}.ipynb: the name must be exactly that.",
-        f"3. There, with .venv active: {autograde}; mark the written answers in formgrader (jupyter lab); {feedback}.",
-        WARNING[0], "",
+        f"2. Put what comes back into {folder}/submitted/STUDENT/{first}/, one notebook each, whatever it is called.",
+        f"3. Grade: {command('grade')}; mark the written answers in formgrader (nbgrader, in jupyter lab); {command('feedback')}.",
+        f"{WARNING[0]} More: docs/grading.md", "",
         f"1. 发放 {folder}/release/{first}/，或 notebooks/ 中的学习版，两种语言都可以。",
-        f"2. 收回的文件放到 {folder}/submitted/学号/{first}/{first}.ipynb，文件名必须正好如此。",
-        f"3. 在该文件夹中，激活 .venv 后：{autograde}；在 formgrader（jupyter lab）中批改问答题；{feedback}。",
-        WARNING[1],
+        f"2. 收回的文件放到 {folder}/submitted/学号/{first}/，每人一个 notebook，文件名不限。",
+        f"3. 评阅：{command('grade')}；在 jupyter lab 的 formgrader（nbgrader）中批改问答题；{command('feedback')}。",
+        f"{WARNING[1]}详见 docs/grading.zh.md",
     ])
 
 

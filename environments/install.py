@@ -2,7 +2,8 @@
 
 base-cpu    lessons, checks, widgets, JupyterLab          (make env, make lab)
 pt-cpu      base-cpu and TRL, for the conformance cells   (make env ENV=pt-cpu)
-dev         pt-cpu and nbgrader, build and test tools     (make test)
+grader      base-cpu and nbgrader, for an instructor      (make env ENV=grader)
+dev         pt-cpu, grader, and the tools of the tests    (make test)
 colab-like  the versions that Colab has                   (make test, into .venv-colab)
 
 Installs the exact versions of NAME.lock.txt, and the CPU build of torch instead of the CUDA build of about 3 GB. Quick when nothing
@@ -21,7 +22,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PYTORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
-INCLUDES = {"base-cpu": ["base-cpu"], "pt-cpu": ["base-cpu", "pt-cpu"], "dev": ["base-cpu", "pt-cpu", "dev"], "colab-like": ["colab-like"]}
+INCLUDES = {"base-cpu": ["base-cpu"], "pt-cpu": ["base-cpu", "pt-cpu"], "grader": ["base-cpu", "grader"],
+            "dev": ["base-cpu", "pt-cpu", "grader", "dev"], "colab-like": ["colab-like"]}
 
 
 def main(name: str, folder: str = ".venv") -> None:

@@ -1,6 +1,6 @@
 """Resolve every environment anew and write its lock: python environments/lock.py
 
-pt-cpu is resolved on top of base-cpu and dev on top of pt-cpu, so that the three agree; colab-like stands alone.
+pt-cpu is resolved on top of base-cpu and dev on top of pt-cpu; grader takes dev's versions. So these four agree; colab-like stands alone.
 """
 
 import subprocess
@@ -9,22 +9,24 @@ import tempfile
 import venv
 from pathlib import Path
 
-from install import HERE, INCLUDES, install_torch, pip
+from install import HERE, install_torch, pip
+
+# What is resolved one on top of the other, and the file that settles the versions of the first one.
+CHAINS = {("base-cpu", "pt-cpu", "dev"): "base-cpu.txt", ("grader",): "dev.lock.txt", ("colab-like",): "colab-like.txt"}
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
-        for chain in (INCLUDES["dev"], INCLUDES["colab-like"]):
+        for chain, settled in CHAINS.items():
             folder = Path(scratch) / chain[-1]
             venv.create(folder, with_pip=True)
             python = folder / "bin" / "python"
-            install_torch(python, HERE / f"{chain[0]}.txt")
-            constraints = []
+            install_torch(python, HERE / settled)
+            constraints = HERE / settled
             for name in chain:
-                pip(python, "install", "-r", str(HERE / f"{name}.txt"), *constraints)
-                lock = HERE / f"{name}.lock.txt"
-                lock.write_text(freeze(python, name), encoding="utf-8")
-                constraints = ["-c", str(lock)]
+                pip(python, "install", "-r", str(HERE / f"{name}.txt"), "-c", str(constraints))
+                constraints = HERE / f"{name}.lock.txt"
+                constraints.write_text(freeze(python, name), encoding="utf-8")
 
 
 def freeze(python: Path, name: str) -> str:

@@ -1,8 +1,9 @@
-"""nbgrader end to end: the course that `init` makes, a class graded in it by stock nbgrader, and what the feedback shows."""
+"""nbgrader end to end: the course that `init` makes, a class graded in it by stock nbgrader and by ours, and what stock feedback shows."""
 
 import html
 import re
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -11,8 +12,8 @@ from nbgrader.preprocessors import ClearHiddenTests
 
 from autograder import demo
 from autograder.__main__ import main
-from autograder.course import CourseError
-from autograder.demo_class import WRITTEN, Score, demo_class, save_as_colab, solutions, submission
+from autograder.course import CourseError, run_nbgrader
+from autograder.demo_class import WRITTEN, Score, Submission, demo_class, save_as_colab, solutions, submission
 from autograder.preprocessors import CleanSubmission, HideHiddenChecks
 from lessons._build.course import read_course
 from lessons._build.lesson import Lesson, read_lesson
@@ -105,7 +106,7 @@ def test_init_says_what_to_do_next_and_what_autograde_does(tmp_path, capsys, mon
     assert main(["init", str(tmp_path / "new"), "--language", "en"]) == 0
     said, config = capsys.readouterr().out, (tmp_path / "new" / "nbgrader_config.py").read_text(encoding="utf-8")
     for text in (said, config):
-        assert "runs students' code as you" in text and "以你的身份运行学生代码" in text and "hostile code" in text
+        assert "python -m autograder grade" in text and "only for code that you trust" in text and "以你的身份运行学生代码" in text
     assert [line[:2] for line in said.splitlines() if line[:1].isdigit()] == ["1.", "2.", "3."] * 2
     assert not re.search("WARNING_EN|WARNING_ZH|CHECKOUT", config)
 
@@ -217,7 +218,20 @@ def graded(course, rloo):
         one("en-tagged", "en", answers={}, edit=tag_all_cells),
         one("en-no-check", "en", answers={**right, 1: "sequence_logps = token_logps.sum(dim=-1)"}, wrong=[1], edit=without_a_check_cell),
     ]
-    return submissions, demo.grade(course, RLOO, [submissions[0::2], submissions[1::2]], "--Execute.timeout=60")
+    demo.hand_in(course, RLOO, submissions)
+    return submissions, autograde(course, submissions)
+
+
+def autograde(folder: Path, submissions: list[Submission]) -> dict[str, Score]:
+    """By stock nbgrader, half of the class in a process of its own, and its feedback."""
+    def share(half: list[Submission]) -> None:
+        others = ",".join(submission.student for submission in submissions if submission not in half)
+        run_nbgrader(folder, "autograde", RLOO, f"--CourseDirectory.student_id_exclude={others}", "--Execute.timeout=60")
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(share, (submissions[0::2], submissions[1::2])))
+    run_nbgrader(folder, "generate_feedback", RLOO)
+    return demo.scores(f"sqlite:///{folder / 'gradebook.db'}", RLOO, submissions)
 
 
 def test_scores_are_as_expected_in_both_languages(graded):
@@ -264,6 +278,13 @@ def test_feedback_is_readable_and_shows_no_hidden_check(course, graded):
     assert "✗ check_aggregate_sequence_logps_leaves_padding_out" in wrong and "was missing from the submission" in wrong
 
 
+def test_our_grader_gives_the_same_scores(chinese_course, graded):
+    """In the other course, whose gradebook is the same."""
+    submissions, stock = graded
+    demo.hand_in(chinese_course, RLOO, submissions)
+    assert demo.grade(chinese_course, "rloo", RLOO, submissions) == stock
+
+
 # The demo
 
 
@@ -276,6 +297,7 @@ def test_the_demo_class_holds_every_case_once(rloo):
 
 def test_the_demo_fails_when_a_score_differs(rloo, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(demo, "init_course", lambda *arguments: None)
+    monkeypatch.setattr(demo, "hand_in", lambda *arguments: None)
     expected = {handed_in.student: handed_in.expected for handed_in in demo_class(rloo)}
     monkeypatch.setattr(demo, "grade", lambda *arguments: expected)
     assert demo.run_demo(tmp_path) == 0 and "DIFFERS" not in capsys.readouterr().out
@@ -290,4 +312,4 @@ def test_the_demo_fails_when_a_score_differs(rloo, tmp_path, monkeypatch, capsys
 
 def test_nbgraders_log_is_shown_when_it_fails(course):
     with pytest.raises(CourseError, match="No notebooks were matched"):
-        demo.run_nbgrader(course, "autograde", "04_no_such_lesson")
+        run_nbgrader(course, "autograde", "04_no_such_lesson")

@@ -70,13 +70,13 @@ def test_the_subset_keeps_copyright_and_license_and_no_reserved_name():
 
 
 def test_a_notebooks_subset_holds_its_characters_and_no_more(tmp_path):
-    data = subset_for(set("留一基线 ρ = 1"))
+    data = subset_for(frozenset("留一基线 ρ = 1"))
     assert characters_of(data, tmp_path) == set("留一基线 ρ = 1")
-    assert data == subset_for(set("1 = ρ 线基一留"))
+    assert data == subset_for(frozenset("1 = ρ 线基一留"))
 
 
 def test_a_notebooks_subset_leaves_out_what_the_font_lacks(tmp_path):
-    assert characters_of(subset_for({"奖", "\n", "\U0001f600"}), tmp_path) == {"奖"}
+    assert characters_of(subset_for(frozenset({"奖", "\n", "\U0001f600"})), tmp_path) == {"奖"}
 
 
 NOTEBOOKS = sorted((PACKAGE.parent / "notebooks").glob("*/*.ipynb"))

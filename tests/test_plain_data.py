@@ -22,7 +22,9 @@ from autograder.plain_data import (
     MAX_TEXT,
     PlainDataError,
     pack,
+    tensors_of,
     unpack,
+    with_tensors,
 )
 from lessons._build.answers import reference
 from lessons._build.code_cells import Module
@@ -37,8 +39,8 @@ def same(left, right) -> bool:
     if isinstance(left, torch.Tensor):
         if (left.dtype, left.shape, left.requires_grad) != (right.dtype, right.shape, right.requires_grad):
             return False
-        return torch.equal(left.detach().contiguous().flatten().view(torch.uint8) if left.numel() else left,
-                           right.detach().contiguous().flatten().view(torch.uint8) if right.numel() else right)
+        left, right = (tensor.detach().clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8) for tensor in (left, right))
+        return torch.equal(left, right)
     if isinstance(left, float):
         return struct.pack("d", left) == struct.pack("d", right) or (math.isnan(left) and math.isnan(right))
     if isinstance(left, (list, tuple)):
@@ -99,10 +101,42 @@ def test_each_dtype_with_no_one_and_many_dimensions(dtype):
 
 def test_tensors_come_back_as_memory_of_their_own():
     tensor = torch.zeros(3)
-    first, second = unpack(pack([tensor, tensor]))
+    first, second = unpack(pack([tensor, tensor[:]]))
     first += 1
     assert tensor.tolist() == second.tolist() == [0, 0, 0]
     assert unpack(pack(torch.ones(2, requires_grad=True) * 2)).is_leaf
+
+
+def test_one_tensor_in_several_places_stays_one():
+    tensor, other = torch.zeros(3), torch.zeros(3)
+    first, (second, third), fourth = unpack(pack([tensor, (other, tensor), {"again": tensor}]))
+    assert first is third is fourth["again"] and first is not second
+
+
+def test_the_largest_and_the_oddest_tensors_are_written_as_the_library_would():
+    """Our own writer of safetensors against the library's reader: views, negations, a scalar, nothing at all."""
+    base = torch.arange(24.0).reshape(4, 6)
+    complex_part = torch.complex(torch.zeros(2), torch.ones(2)).conj().imag  # negated only when it is read
+    assert complex_part.is_neg()
+    for tensor in (base.T, base[::2, 1::3], base[1:1], base.expand(3, 4, 6), torch.tensor(1.0).expand(1, 1), complex_part, torch.tensor(2.5, dtype=torch.bfloat16)):
+        assert same(unpack(pack([tensor, tensor.clone()])), [tensor, tensor.clone()])
+
+
+def test_tensors_are_found_in_the_order_of_their_numbers_and_replaced():
+    a, b, c = torch.zeros(1), torch.ones(2), torch.tensor(3)
+    value = [b, {"x": (a, b, 1), "y": [c, None]}]
+    assert [id(tensor) for tensor in tensors_of(value)] == [id(b), id(a), id(c)]
+    assert all(map(same, tensors_of(unpack(pack(value))), [b, a, c]))
+    x, y, z = torch.zeros(4), torch.zeros(5), torch.zeros(6)
+    replaced = with_tensors(value, [x, y, z])
+    assert replaced[0] is x and replaced[1]["x"][0] is y and replaced[1]["x"][1] is x and replaced[1]["y"][0] is z
+    assert replaced[1]["x"][2] == 1 and value[0] is b
+
+
+def test_a_greater_depth_may_be_allowed():
+    with pytest.raises(PlainDataError):
+        unpack(pack([[[[[1]]]]], depth=5))
+    assert unpack(pack([[[[[1]]]]], depth=5), depth=5) == [[[[[1]]]]]
 
 
 @pytest.mark.parametrize("value, words", [
@@ -123,7 +157,7 @@ def test_tensors_come_back_as_memory_of_their_own():
     ([torch.zeros(2, dtype=torch.complex64)], "arguments[0]: a tensor of this kind"),
     (torch.eye(2).to_sparse(), "a tensor of this kind"),
     (torch.zeros(2, device="meta"), "a tensor of this kind"),
-    ([torch.zeros(1)] * (MAX_TENSORS + 1), f"arguments[{MAX_TENSORS}]: more than"),
+    ([torch.zeros(1) for _ in range(MAX_TENSORS + 1)], f"arguments[{MAX_TENSORS}]: more than"),
     (torch.zeros(MAX_MESSAGE // 8 + 1, dtype=torch.float64), "arguments: more than"),
     (torch.zeros(1).expand(10**12), "arguments: more than"),
     ([torch.zeros(MAX_MESSAGE // 4, dtype=torch.float32)], "arguments: more than"),  # as large as may be, but for the message around it
@@ -138,7 +172,7 @@ def test_what_may_not_cross_is_named_with_its_place(value, words):
 
 
 def test_the_largest_that_may_cross():
-    for value in ("x" * MAX_TEXT, [torch.zeros(2)] * MAX_TENSORS, [[[[1]]]], torch.zeros(MAX_MESSAGE // 4 - 100), 2**63 - 1, -2**63):
+    for value in ("x" * MAX_TEXT, [torch.zeros(2) for _ in range(MAX_TENSORS)], [[[[1]]]], torch.zeros(MAX_MESSAGE // 4 - 100), 2**63 - 1, -2**63):
         assert same(unpack(pack(value)), value)
 
 
@@ -194,6 +228,9 @@ HOSTILE = {
     "a tensor with another name": message(ONE, {"00": torch.zeros(1)}),
     "a tensor numbered by a bool": message({"tensor": [False, False]}, {"0": torch.zeros(1)}),
     "a tensor numbered by a float": message({"tensor": [0.0, False]}, {"0": torch.zeros(1)}),
+    "the same as a tensor that comes later": message([{"same": 0}, ONE], {"0": torch.zeros(1)}),
+    "the same as the tensor before the first": message([ONE, {"same": -1}], {"0": torch.zeros(1)}),
+    "the same as a bool": message([ONE, {"same": False}], {"0": torch.zeros(1)}),
     "a tensor of three": message({"tensor": [0, False, 1]}, {"0": torch.zeros(1)}),
     "a flag that is no bool": message({"tensor": [0, 1]}, {"0": torch.zeros(1)}),
     "an int tensor with a gradient": message({"tensor": [0, True]}, {"0": torch.zeros(1, dtype=torch.int64)}),
@@ -247,7 +284,7 @@ def mutated(rng: random.Random, data: bytes, donor: bytes) -> bytes:
     size = int.from_bytes(data[:8], "little")
     text, tensors = bytes(data[8:8 + size]), bytes(data[8 + size:])
     token = rng.choice(list(re.finditer(rb'"(?:[^"\\]|\\.)*"|[-\d.e+]+|true|false|null', text)))
-    pool = [b"0", b"1", b"-1", b"2.5", b"true", b"null", b'"nan"', b'"dict"', b'"tuple"', b'"tensor"', b"[]", b"{}", b"[[[[[0]]]]]",
+    pool = [b"0", b"1", b"-1", b"2.5", b"true", b"null", b'"nan"', b'"dict"', b'"tuple"', b'"tensor"', b'"same"', b'{"same":0}', b"[]", b"{}", b"[[[[[0]]]]]",
             b"9" * 19, b'{"tensor":[0,true]}', b'{"tuple":[1]}', b'"\\ud800"', b"NaN", b"", token[0] + b",0", b"[" + token[0] + b"]"]
     text = text[:token.start()] + rng.choice(pool) + text[token.end():]
     return len(text).to_bytes(8, "little") + text + tensors

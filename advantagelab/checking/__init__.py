@@ -1,7 +1,7 @@
 """Checks that say what is wrong: the only part of a lesson's checks that is shared by all lessons."""
 
+from ..message import Message, message
 from .expect import CheckFailed, expect_close, expect_error, expect_unchanged, gradient
-from .message import Message, message
 from .random_inputs import Rng
 from .run import ChecksFailed, Verdict, judge, run_all_checks, run_checks
 

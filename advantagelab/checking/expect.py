@@ -2,7 +2,7 @@
 
 import torch
 
-from .message import Message, message
+from ..message import Message, message
 
 # Relative to the largest expected value. Float32 sums of a few dozen terms err by about 1e-6 of it.
 RELATIVE_TOLERANCE = 1e-5

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import torch
 
+from ..message import Message, message
 from .expect import CheckFailed
-from .message import Message, message
 from .random_inputs import Rng
 
 PASSED, FAILED, OPEN, ERROR, MISSING = "passed", "failed", "open", "error", "missing"
@@ -75,7 +75,7 @@ def judge(check, function: str, namespace: dict, seed: int = PUBLIC_SEED) -> Ver
     try:
         with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()), torch.random.fork_rng(devices=[]):
             warnings.simplefilter("ignore")
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)
             check(*arguments)
     except CheckFailed as failure:
         status, said, expected, got = FAILED, failure.message, failure.expected, failure.got

@@ -5,13 +5,13 @@
 cuts the committed subset anew, after a lesson brought in hanzi that it lacks. Without a path it looks among the installed fonts.
 """
 
+import functools
 import io
 import sys
 from pathlib import Path
 
 from fontTools import subset
 from fontTools.ttLib import TTCollection, TTFont
-from matplotlib.font_manager import findSystemFonts
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMITTED = ROOT / "advantagelab" / "fonts" / "AdvantageLabSansSC.otf"
@@ -68,7 +68,8 @@ def rename(font: TTFont) -> None:
         top.rawDict.pop(attribute, None)
 
 
-def subset_for(characters: set[str]) -> bytes:
+@functools.cache
+def subset_for(characters: frozenset[str]) -> bytes:
     """The committed subset cut down to these characters; those that it lacks are left out."""
     font = TTFont(COMMITTED, recalcTimestamp=False)
     return cut(font, {character for character in characters if ord(character) in font.getBestCmap()})
@@ -89,6 +90,8 @@ def cut_from_source(path: str) -> bytes:
 
 
 def main(arguments: list[str]) -> None:
+    from matplotlib.font_manager import findSystemFonts  # only here: whoever builds a notebook needs no matplotlib
+
     found = arguments or [path for path in findSystemFonts(fontext="ttf") if Path(path).name == SOURCE_FILE]
     if not found:
         raise SystemExit(f"{SOURCE_FILE} is not installed: apt-get install fonts-noto-cjk, or give its path")

@@ -11,7 +11,7 @@ from .course import ROOT
 from .font_subset import subset_for
 from .refusal import Refused
 
-ALWAYS = ("__init__.py", "language.py", "checking", "fonts")
+ALWAYS = ("__init__.py", "language.py", "message.py", "checking", "fonts")
 # What a notebook carries only if its code imports it. The reference, the trainers and hidden checks are never carried.
 ON_DEMAND = ("conformance", "tinylm", "learn.py")
 FONT = "advantagelab/fonts/AdvantageLabSansSC.otf"
@@ -32,7 +32,7 @@ def payload_files(notebook_code: str, package: Path = ROOT / "advantagelab") -> 
     widgets = _widgets(notebook_code, package)
     files |= widgets
     drawn = set("".join(content.decode("utf-8") for content in widgets.values()))
-    files[FONT] = subset_for({character for character in drawn if character.isprintable()})
+    files[FONT] = subset_for(frozenset(character for character in drawn if character.isprintable()))
     files["advantagelab/fonts/OFL.txt"] = (package / "fonts" / "OFL.txt").read_bytes()
     return files
 

@@ -1,0 +1,202 @@
+"""The commands of an instructor: grade, feedback, export, try."""
+
+import contextlib
+import importlib.util
+import os
+import types
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+
+from lessons._build.course import LessonEntry, read_course
+from lessons._build.lesson import read_lesson
+
+from .course import CourseError
+from .course_folder import CourseFolder, open_course
+from .export import write_table
+from .feedback import feedback_page, marks_of
+from .gradebook import GradebookReader, GradebookWriter
+from .intake import read_file
+from .record import GRADED, Record, read_record, write_whole
+from .processes import Crew, Executors, dask, processes
+from .run import grade_assignment, only_run
+from .sandbox import SandboxError
+from .submission import Ungradable
+from .task import Handed, Setup
+
+
+def grade_command(folder: Path, lesson: str | None, student: str | None, workers: int, executor: str | None, checks: Path | None,
+                  seed: int | None, again: bool, unsafe: bool) -> int:
+    """Exit status: 0 if everything that lies in `submitted` is graded, 1 if not."""
+    course = open_course(folder)
+    setup = Setup(course.seed() if seed is None else seed, checks_source(checks), unsafe)
+    entries = _lessons_of(course, lesson)
+    if student is not None:
+        entries = [entry for entry in entries if any(name == student for name, _ in course.submissions(entry.notebook))]
+        if not entries:
+            raise CourseError(f"nothing was handed in by {student} | 没有 {student} 提交的作业")
+    ungradable = 0
+    with only_run(course), Crew(_executors(executor, workers)) as crew:
+        for entry in entries:
+            with _sandbox_needed():
+                summary = grade_assignment(course, entry.name, setup, crew, student=student, again=again)
+            with GradebookWriter(course) as gradebook:
+                gradebook.store_late_penalties(entry.notebook)
+            refused = [record for record in _records(course, entry.notebook) if record.status != GRADED]
+            print(_summary(entry, summary.graded, summary.unchanged, refused))
+            ungradable += len(refused)
+    strays = course.strays()
+    for said in strays:
+        print(said)
+    print(f"next: python -m autograder feedback {folder} · export {folder} | 接下来：生成反馈、导出成绩")
+    return 1 if ungradable or strays else 0
+
+
+def feedback_command(folder: Path, lesson: str | None, student: str | None) -> int:
+    """A page for each graded submission, from its record and the gradebook as it is now. Exit status: 1 if there is none."""
+    course, made = open_course(folder), 0
+    with GradebookReader(course) as gradebook:
+        for entry in _lessons_of(course, lesson):
+            assignment = entry.notebook
+            for record in _records(course, assignment):
+                if student in (None, record.student):
+                    write_whole(course.folder("feedback", record.student, assignment) / f"{assignment}.html",
+                                _page(course, gradebook, record))
+                    made += 1
+    print(f"{made} pages in {course.folder('feedback', 'STUDENT', 'ASSIGNMENT')} | 生成 {made} 份反馈")
+    return 0 if made else 1
+
+
+def export_command(folder: Path | None, lesson: str, form: str, output: Path | None, checks: Path | None, seed: int | None) -> int:
+    if form == "gradescope":
+        from .gradescope import write_autograder
+
+        output = output or Path(f"{read_course().lesson(lesson).notebook}-gradescope.zip")
+        if seed is None and folder is not None:
+            seed = open_course(folder).seed()
+        write_autograder(lesson, output, seed, checks_source(checks))
+    elif folder is None:
+        raise CourseError("the scores of which course? export COURSE --lesson … | 导出哪个课程的成绩？export COURSE --lesson …")
+    else:
+        course = open_course(folder)
+        (entry,) = _lessons_of(course, lesson)
+        output = output or folder / f"{entry.notebook}.{form}"
+        write_table(course, entry.notebook, form, output)
+    print(output)
+    return 0
+
+
+def try_command(lesson: str, file: Path, output: Path, checks: Path | None, seed: int | None, unsafe: bool) -> int:
+    """One file as its author would see it graded. Exit status: 0 if every check passes, 1 if not, 2 if it cannot be graded."""
+    from .grade import grade
+
+    entry = read_course().lesson(lesson)
+    try:
+        data = read_file(file)
+    except Ungradable as refused:
+        raise CourseError(f"{file}: {refused}") from None
+    setup = Setup(seed if seed is not None else 0, checks_source(checks), unsafe)
+    with _sandbox_needed():
+        graded = grade(setup, Handed(file.stem, entry.notebook, lesson, file.name, data))
+    record = graded.record
+    write_whole(output, feedback_page(record, nbformat.reads(graded.notebook, 4), marks_of(record), {}))
+    print(_told(record))
+    print(output)
+    if record.status != GRADED:
+        return 2
+    return 0 if all(question.score == question.points for question in record.questions if question.function) else 1
+
+
+def checks_source(file: Path | None) -> str:
+    """An instructor's own checks. CourseError at once if they are no Python, or none is for a function of the course."""
+    if file is None:
+        return ""
+    module = types.ModuleType("private_checks")
+    try:
+        source = file.read_text(encoding="utf-8-sig")
+        exec(compile(source, str(file), "exec"), vars(module))
+    except Exception as error:
+        raise CourseError(f"cannot read the checks in {file}: {type(error).__name__}: {error} | "
+                          f"无法读取检查 {file}：{type(error).__name__}: {error}") from error
+    course = read_course()
+    functions = [function for entry in course.lessons for function in read_lesson(course, entry.name).functions]
+    names = [name for name in vars(module) if name.startswith(("check_", "hidden_"))]
+    unknown = [name for name in names if not name.partition("_")[2].startswith(tuple(f"{function}_" for function in functions))]
+    if unknown or not names:
+        found = ", ".join(unknown) or "–"
+        raise CourseError(f"{file}: a check is called check_FUNCTION_WHAT or hidden_FUNCTION_WHAT, not: {found} | "
+                          f"{file}：检查应名为 check_函数名_内容 或 hidden_函数名_内容，而不是：{found}")
+    return source
+
+
+def _page(course: CourseFolder, gradebook: GradebookReader, record: Record) -> str:
+    assignment, student = record.assignment, record.student
+    file = course.folder("autograded", student, assignment) / f"{assignment}.ipynb"
+    if not file.is_file():
+        raise CourseError(f"{file} is missing: python -m autograder grade {course.root} --again --student {student} | "
+                          f"缺少 {file}：请运行 python -m autograder grade {course.root} --again --student {student}")
+    return feedback_page(record, nbformat.read(file, 4), gradebook.marks(assignment, student), gradebook.comments(assignment, student),
+                         gradebook.late_penalty(assignment, student))
+
+
+def _records(course: CourseFolder, assignment: str) -> Iterator[Record]:
+    for student, _ in course.submissions(assignment):
+        record = read_record(course.record_file(student, assignment))
+        if record:
+            yield record
+
+
+def _told(record: Record) -> str:
+    lines = [str(record.reason)] if record.reason else []
+    lines += [f"· {repair}" for repair in record.repairs]
+    for question in record.questions:
+        score = "–" if question.score is None else f"{question.score:g}"
+        lines.append(f"{question.key}: {score} / {question.points:g}{f'  {question.note}' if question.note else ''}")
+        failed = next((check for check in question.checks if check.status != "passed"), None)
+        if failed:
+            lines += [f"    {failed.check}", f"    {failed.message.en}", f"    {failed.message.zh}"]
+    return "\n".join([*lines, f"isolation | 隔离: {record.isolation or '–'}"])
+
+
+def _summary(entry: LessonEntry, graded: list[Record], unchanged: int, refused: list[Record]) -> str:
+    isolations = ", ".join(sorted({record.isolation for record in graded if record.isolation})) or "–"
+    lines = [f"{entry.notebook}: {len(graded)} graded, {unchanged} unchanged; isolation: {isolations} | "
+             f"评阅 {len(graded)} 份，{unchanged} 份无变化；隔离：{isolations}"]
+    for record in sorted(graded, key=lambda record: record.student):
+        if record.repairs or record.notes:
+            lines.append(f"  {record.student}: {'; '.join(map(str, (*record.repairs, *record.notes)))}")
+    lines += [f"  {record.student}: ungradable | 无法评阅: {record.reason}" for record in refused]
+    notes = Counter(question.note for record in graded for question in record.questions if question.note)
+    lines += [f"  {number} × {note}" for note, number in notes.most_common()]
+    return "\n".join(lines)
+
+
+def _lessons_of(course: CourseFolder, lesson: str | None) -> list[LessonEntry]:
+    """The lesson named, or all that are assignments of this course."""
+    entries = read_course().lessons if lesson is None else [read_course().lesson(lesson)]
+    entries = [entry for entry in entries if course.folder("source", ".", entry.notebook).is_dir()]
+    if not entries:
+        wanted = lesson or "–"
+        raise CourseError(f"{course.root} has no assignment of this course: {wanted} | {course.root} 中没有本课程的作业：{wanted}")
+    return entries
+
+
+@contextlib.contextmanager
+def _sandbox_needed() -> Iterator[None]:
+    try:
+        yield
+    except SandboxError as error:
+        raise CourseError(f"{error}\npython -m autograder doctor") from error
+
+
+def _executors(executor: str | None, workers: int) -> Executors:
+    if executor is None:
+        return lambda: processes(workers or os.cpu_count() or 1)
+    kind, _, address = executor.partition("=")
+    if kind != "dask" or not address:
+        raise CourseError("--executor is dask=ADDRESS, such as dask=tcp://scheduler:8786 | --executor 的写法是 dask=地址")
+    if importlib.util.find_spec("distributed") is None:
+        raise CourseError("Dask is not installed: pip install distributed | 未安装 Dask：pip install distributed")
+    return lambda: dask(address)

@@ -1,0 +1,128 @@
+"""Scores out of the course: one row a student, a column a question, and a status that tells a zero from a file that was not graded."""
+
+import csv
+import hashlib
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from .course_folder import CourseFolder
+from .gradebook import GradebookReader
+from .intake import read_file
+from .record import GRADED, Record, read_record, write_whole
+from .submission import Ungradable
+
+STATUS = {
+    "graded": "graded | 已评阅", "manual": "needs manual grading | 待人工批改", "ungradable": "ungradable | 无法评阅",
+    "waiting": "not graded yet | 尚未评阅", "absent": "not submitted | 未提交",
+}
+FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r]")  # a spreadsheet takes a text that begins so for a formula
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # cannot stand in XML
+
+
+@dataclass(frozen=True)
+class Row:
+    """points: by grade id, None where there are none yet."""
+
+    student: str
+    first_name: str
+    last_name: str
+    email: str
+    status: str
+    reason: str
+    points: dict[str, float | None]
+    raw_score: float | None
+    late_penalty: float
+    record: Record | None
+
+    @property
+    def score(self) -> float | None:
+        return None if self.raw_score is None else max(0.0, self.raw_score - self.late_penalty)
+
+
+def rows_of(course: CourseFolder, gradebook: GradebookReader, assignment: str) -> list[Row]:
+    """All students of the gradebook and all who handed in."""
+    people, folders = gradebook.students(), dict(course.submissions(assignment))
+    return [_row(course, gradebook, assignment, student, people.get(student, ("", "", "")), folders.get(student))
+            for student in sorted(people.keys() | folders.keys())]
+
+
+def _row(course: CourseFolder, gradebook: GradebookReader, assignment: str, student: str, person: tuple[str, str, str],
+         folder: Path | None) -> Row:
+    record = read_record(course.record_file(student, assignment))
+    marks = gradebook.marks(assignment, student) if record else {}
+    points = {key: mark.points for key, mark in marks.items()}
+    known = [score for score in points.values() if score is not None]
+    if not record:
+        status = "waiting" if folder else "absent"
+    elif folder and not _is_graded(record, folder):
+        status = "waiting"
+    elif record.status != GRADED and not known:
+        status = "ungradable"
+    else:
+        status = "manual" if any(mark.waits for mark in marks.values()) else "graded"
+    return Row(student, *person, STATUS[status], str(record.reason) if status == "ungradable" else "", points,
+               sum(known) if known else None, gradebook.late_penalty(assignment, student) if known else 0.0, record)
+
+
+def _is_graded(record: Record, folder: Path) -> bool:
+    """Whether the file that was graded is the one that is there now."""
+    if not record.file:
+        return True
+    try:
+        return hashlib.sha256(read_file(folder / record.file)).hexdigest() == record.sha256
+    except Ungradable:
+        return record.status != GRADED
+
+
+def table(course: CourseFolder, assignment: str) -> list[list[str | float | None]]:
+    with GradebookReader(course) as gradebook:
+        most, rows = gradebook.max_scores(assignment), rows_of(course, gradebook, assignment)
+    header = ["student_id", "last_name", "first_name", "email", "status", "score", "max_score", "raw_score", "late_penalty",
+              *[f"{key} (/{points:g})" for key, points in most.items()],
+              "reason", "repairs", "isolation", "grader", "seed", "notebook_sha256", "graded_at"]
+    return [header, *[_line(row, most) for row in rows]]
+
+
+def _line(row: Row, most: dict[str, float]) -> list[str | float | None]:
+    record = row.record
+    graded = [record.isolation, record.grader, str(record.seed), record.sha256, record.graded_at] if record else [""] * 5
+    return [row.student, row.last_name, row.first_name, row.email, row.status, row.score, sum(most.values()), row.raw_score,
+            row.late_penalty, *[row.points.get(key) for key in most], row.reason,
+            "; ".join(map(str, record.repairs)) if record else "", *graded]
+
+
+def as_csv(lines: list[list]) -> bytes:
+    """RFC 4180, UTF-8 with the BOM without which spreadsheets garble Chinese; a text that would be a formula gets an apostrophe."""
+    text = io.StringIO()
+    csv.writer(text).writerows([[_cell(value) for value in line] for line in lines])
+    return text.getvalue().encode("utf-8-sig", "replace")
+
+
+def _cell(value: str | float | None) -> str:
+    if isinstance(value, str):
+        return f"'{value}" if FORMULA.match(value) else value
+    return "" if value is None else f"{value:.10g}"
+
+
+def as_xlsx(lines: list[list]) -> bytes:
+    """Texts are marked as texts, so an id keeps its zeros and its length, and nothing is a formula."""
+    from openpyxl import Workbook  # only here: it takes long to import
+    from openpyxl.cell import WriteOnlyCell
+
+    book, content = Workbook(write_only=True), io.BytesIO()
+    sheet = book.create_sheet("scores")
+    for line in lines:
+        cells = [WriteOnlyCell(sheet, CONTROL.sub("�", value) if isinstance(value, str) else value) for value in line]
+        for cell in cells:
+            if isinstance(cell.value, str):
+                cell.data_type, cell.quotePrefix = "s", True
+        sheet.append(cells)
+    book.save(content)
+    return content.getvalue()
+
+
+def write_table(course: CourseFolder, assignment: str, form: str, output: Path) -> None:
+    lines = table(course, assignment)
+    write_whole(output, as_csv(lines) if form == "csv" else as_xlsx(lines))

@@ -1,0 +1,133 @@
+"""One submission from bytes to a record: intake, judge, record. Knows nothing of folders or gradebooks, and runs in any process."""
+
+import functools
+import types
+from datetime import datetime, timezone
+
+import nbformat
+import torch
+
+from advantagelab.checking import Message, Verdict, message
+from lessons._build.course import read_course
+from lessons._build.lesson import Lesson, read_lesson
+
+from .autograded import dumps, graded_notebook, ungradable_notebook
+from .intake import read_submission
+from .intake.release import release_of
+from .judge import Judge, Judgement, Question, questions_of
+from .record import GRADED, UNGRADABLE, CheckResult, QuestionRecord, Record
+from .sandbox import SandboxError, Zygote
+from .submission import Submission, Ungradable
+from .task import Graded, Handed, Setup, grader_version
+
+AMBIGUOUS = message(en="More than one answer to this question, and no way to tell which one counts: a person decides.",
+                    zh="这道题有不止一个答案，无法判断以哪个为准：由人来定。")
+
+
+_chosen: tuple[Zygote, str] | None = None
+
+
+def share(chosen: tuple[Zygote, str]) -> None:
+    """Use this zygote, here and in all processes that are forked from this one; the second is the name of its isolation."""
+    global _chosen
+    _chosen = chosen
+
+
+def grade(setup: Setup, handed: Handed) -> Graded:
+    """SandboxError or OSError if this machine cannot grade. Any other failure is of this one file, and its record says so."""
+    if handed.refused:
+        return ungradable(setup, handed, handed.refused)
+    try:
+        return _grade(setup, handed)
+    except Ungradable as refused:
+        return ungradable(setup, handed, refused.said)
+    except (SandboxError, OSError):
+        raise
+    except Exception as error:
+        name = type(error).__name__
+        return ungradable(setup, handed, message(en=f"The grader itself failed on this file ({name}): please report it.",
+                                                 zh=f"评阅程序处理这份文件时自身出错（{name}）：请报告。"))
+
+
+def _grade(setup: Setup, handed: Handed) -> Graded:
+    lesson = _lesson(handed.lesson)
+    submission = read_submission(handed.data, lesson)
+    judgement = _judge(setup).grade(submission.code, _questions(handed.lesson, setup.private_checks))
+    record = _record(setup, handed, status=GRADED, language=submission.language,
+                     questions=_question_records(lesson, submission, judgement), repairs=(*submission.repairs, *handed.notes),
+                     notes=judgement.notes, isolation=judgement.isolation)
+    return Graded(record, dumps(graded_notebook(submission.notebook, judgement, _released(handed.lesson, submission.language))))
+
+
+def ungradable(setup: Setup, handed: Handed, reason: Message) -> Graded:
+    """A record without a single point and without a zero: the reason stands in it, and a person decides."""
+    lesson = _lesson(handed.lesson)
+    questions = tuple(QuestionRecord(key, answer, function, points, None, False) for key, answer, function, points in _places(lesson))
+    record = _record(setup, handed, status=UNGRADABLE, reason=reason, repairs=handed.notes, questions=questions)
+    return Graded(record, dumps(ungradable_notebook(_release(lesson), reason, handed.data)))
+
+
+def _record(setup: Setup, handed: Handed, **known) -> Record:
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    plain = {"reason": None, "sha256": handed.sha256, "language": "", "repairs": (), "notes": (), "isolation": ""}
+    return Record(student=handed.student, assignment=handed.assignment, lesson=handed.lesson, file=handed.file,
+                  grader=grader_version(handed.lesson, setup.private_checks), seed=setup.seed, graded_at=now, **{**plain, **known})
+
+
+def _question_records(lesson: Lesson, submission: Submission, judgement: Judgement) -> tuple[QuestionRecord, ...]:
+    results, records = {result.key: result for result in judgement.questions}, []
+    for key, answer_key, function, points in _places(lesson):
+        untouched = answer_key in submission.untouched
+        if answer_key in submission.ambiguous:
+            records.append(QuestionRecord(key, answer_key, function, points, None, False, note=AMBIGUOUS))
+        elif function is None:
+            records.append(QuestionRecord(key, answer_key, None, points, 0.0 if untouched else None, untouched))
+        else:
+            result = results[key]
+            records.append(QuestionRecord(key, answer_key, function, points, result.score, untouched,
+                                          tuple(_check_result(verdict) for verdict in result.verdicts), result.note))
+    return tuple(records)
+
+
+def _check_result(verdict: Verdict) -> CheckResult:
+    shown = verdict.check.startswith("check_")
+    return CheckResult(verdict.check, verdict.status, verdict.message, verdict.expected if shown else None, verdict.got if shown else None)
+
+
+def _places(lesson: Lesson) -> list[tuple[str, str, str | None, float]]:
+    """(grade id, cell of the answer, function or None if it is written, points), in the lesson's order."""
+    exercises = {cell.exercise: cell.key for cell in lesson.cells if cell.role == "exercise"}
+    return [(cell.key, exercises.get(cell.check, cell.key), cell.check, float(cell.points))
+            for cell in lesson.cells if cell.role in ("check", "question")]
+
+
+@functools.cache
+def _lesson(name: str) -> Lesson:
+    return read_lesson(read_course(), name)
+
+
+@functools.cache
+def _released(name: str, language: str) -> dict[str, str]:
+    return {key: cell.cells[language].source for key, cell in release_of(_lesson(name)).cells.items() if language in cell.cells}
+
+
+def _release(lesson: Lesson) -> nbformat.NotebookNode:
+    release = release_of(lesson)
+    return nbformat.from_dict({"nbformat": 4, "nbformat_minor": 5, "metadata": release.metadata["en"],
+                               "cells": [release.node(key, "en") for key in release.order]})
+
+
+@functools.cache
+def _questions(name: str, private_checks: str) -> list[Question]:
+    private = None
+    if private_checks:
+        private = types.ModuleType("private_checks")
+        exec(compile(private_checks, "<private checks>", "exec"), vars(private))  # the instructor's own file
+    return questions_of(_lesson(name), private_checks=private)
+
+
+@functools.cache
+def _judge(setup: Setup) -> Judge:
+    """One for a process: it keeps a warm zygote, or the one that was there before the process was forked."""
+    torch.set_num_threads(1)
+    return Judge(seed=setup.seed, unsafe=setup.unsafe, chosen=_chosen)

@@ -1,0 +1,210 @@
+"""The judge: checks, specifications and seeds stay in this process, a student's code in a locked-up one; calls cross, as plain data.
+
+A question is all or nothing. What kills, hangs or garbles its process costs only itself: the process is made anew, without the cell that
+killed it, and the next question goes on there.
+"""
+
+import importlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+
+from advantagelab.checking import Message, Verdict, judge, message
+from advantagelab.checking.run import FAILED, MISSING, OPEN, PASSED, PUBLIC_SEED, checks_of
+from lessons._build.lesson import Lesson
+
+from .probe import choose
+from .remote import ENDED, Remote, Stopped
+from .sandbox import SandboxError, Zygote
+from .submission import Code
+from .worker.channel import SETTINGS
+
+CELL_SECONDS = 10.0
+QUESTION_SECONDS = 10.0
+SUBMISSION_SECONDS = 120.0  # for all cells and questions together, however often the process is made anew
+ATTEMPTS = 3  # at grading a submission, if the zygote dies
+MAX_SHOWN = 4000  # characters of a cell's error
+
+
+@dataclass(frozen=True)
+class CellOutcome:
+    """error: the error that ended the cell, with its line; note: why the grader stopped it."""
+
+    key: str
+    stdout: str
+    error: str | None
+    seconds: float
+    note: Message | None
+
+
+@dataclass(frozen=True)
+class Question:
+    """key: of the check cell, which is its grade id; exercise_key: of the cell that holds the answer."""
+
+    key: str
+    exercise_key: str
+    function: str
+    points: float
+    checks: tuple
+
+
+@dataclass(frozen=True)
+class QuestionResult:
+    key: str
+    function: str
+    points: float
+    score: float
+    verdicts: tuple[Verdict, ...]
+    note: Message | None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """isolation: what the code was locked up in; notes: what happened that is nobody's cell or question."""
+
+    cells: tuple[CellOutcome, ...]
+    questions: tuple[QuestionResult, ...]
+    isolation: str
+    notes: tuple[Message, ...]
+
+
+def questions_of(lesson: Lesson, checks_module: ModuleType | None = None, private_checks: ModuleType | None = None) -> list[Question]:
+    """The lesson's questions that are graded by checks: the visible ones, the hidden ones, an instructor's private ones."""
+    checks = vars(checks_module or importlib.import_module(f"lessons.{lesson.entry.name}.checks"))
+    private = vars(private_checks) if private_checks else {}
+    exercises = {cell.exercise: cell.key for cell in lesson.cells if cell.role == "exercise"}
+    return [Question(cell.key, exercises[cell.check], cell.check, float(cell.points),
+                     (*checks_of(checks, cell.check), *checks_of(private, cell.check)))
+            for cell in lesson.cells if cell.role == "check"]
+
+
+class Judge:
+    """One for a grading process. It owns a zygote, and makes a new one if that dies; the zygote ends with the thread that made the judge.
+
+    isolation: a name from sandbox.ISOLATIONS; None takes the strongest that holds here, or SandboxError, unless `unsafe`.
+    seed: of the hidden checks' inputs; chosen: what `choose` gave in the process that this one was forked from
+    """
+
+    def __init__(self, isolation: str | None = None, seed: int = PUBLIC_SEED, unsafe: bool = False,
+                 chosen: tuple[Zygote, str] | None = None):
+        self.seed = seed
+        self._zygote, self.isolation = chosen or ((Zygote(isolation).wait(), isolation) if isolation else choose(unsafe))
+
+    def grade(self, code: Sequence[Code], questions: Sequence[Question]) -> Judgement:
+        """Run the cells and judge the questions. SandboxError if no process can be made; the submission is not to blame for that."""
+        for _ in range(ATTEMPTS):
+            zygote = self._zygote
+            judgement = self._grade(code, questions)
+            ended = any(part.note == ENDED for part in (*judgement.cells, *judgement.questions))
+            if self._zygote is zygote and zygote.alive(patience=0.2 if ended else 0.0):
+                return judgement
+            # The zygote died, not at the hands of its child, which cannot reach it: what the child seems to have done is not its doing.
+        raise SandboxError(message(en="The process that code is run from keeps ending: is there too little memory?",
+                                   zh="运行学生代码的进程一再终止：内存是否不足？"))
+
+    def _grade(self, code: Sequence[Code], questions: Sequence[Question]) -> Judgement:
+        grading = _Grading(self, code)
+        try:
+            results = tuple(grading.question(question) for question in questions)
+            return Judgement(grading.outcomes(), results, self.isolation, ())
+        finally:
+            grading.close()
+
+    def remote(self) -> Remote:
+        try:
+            return Remote(self._zygote)
+        except SandboxError:
+            self._zygote.close()
+            self._zygote = Zygote(self._zygote.isolation).wait()
+            return Remote(self._zygote)
+
+    def close(self) -> None:
+        self._zygote.close()
+
+
+class _Grading:
+    """One submission: its present process, and the cells that may not run in the next one."""
+
+    def __init__(self, owner: Judge, code: Sequence[Code]):
+        self._judge, self._code = owner, code
+        self._until = time.monotonic() + SUBMISSION_SECONDS
+        self._outcomes: dict[str, CellOutcome] = {}
+        self._killers: set[str] = set()
+        self._overwrote = False
+        self._remote = self._fresh()
+
+    def question(self, question: Question) -> QuestionResult:
+        if self._remote.stopped and self._left() > 0:
+            self._remote = self._fresh()
+        elif self._remote.stopped:
+            self._remote.stopped = Stopped(NO_TIME)
+        self._remote.begin(min(QUESTION_SECONDS, self._left()))
+        namespace = {}
+        try:
+            if self._remote.has(question.function):
+                namespace[question.function] = self._remote.function(question.function)
+        except Stopped:
+            namespace[question.function] = self._remote.function(question.function)  # each check says why it is gone
+        self._overwrote = False
+        verdicts = tuple(self._verdict(check, question.function, namespace) for check in question.checks)
+        note = self._remote.stopped.said if self._remote.stopped else OVERWROTE if self._overwrote else None
+        right = note is None and bool(verdicts) and all(verdict.status == PASSED for verdict in verdicts)
+        return QuestionResult(question.key, question.function, question.points, question.points if right else 0.0, verdicts, note)
+
+    def outcomes(self) -> tuple[CellOutcome, ...]:
+        return tuple(self._outcomes[cell.key] for cell in self._code)
+
+    def close(self) -> None:
+        self._remote.kill()
+
+    def _verdict(self, check, function: str, namespace: dict) -> Verdict:
+        """As in a notebook. A setting that was left changed is changed over there, so it is added here."""
+        self._remote.begin_check()
+        verdict = judge(check, function, namespace, self._judge.seed)
+        if self._remote.settings and verdict.status not in (OPEN, MISSING):
+            names = ", ".join(name for name in SETTINGS if name in self._remote.settings)
+            said = message(en=f"`{function}` changed a setting of torch for everything that runs after it: {names}.",
+                           zh=f"`{function}` 改动了 torch 的全局设置（{names}），会影响之后运行的一切。")
+            verdict = verdict._replace(status=FAILED, message=said, expected=None, got=None)
+        # The oracle reads the inputs after the call: whoever writes into them chooses what is expected.
+        self._overwrote |= self._remote.overwrote and verdict.status == PASSED
+        return verdict
+
+    def _fresh(self) -> Remote:
+        """A process in which every cell has run that does not end it."""
+        while True:
+            remote = self._judge.remote()
+            killer = self._run_cells(remote)
+            if killer is None:
+                return remote
+            self._killers.add(killer)
+
+    def _run_cells(self, remote: Remote) -> str | None:
+        """The key of the cell that ended the process, if one did."""
+        for cell in self._code:
+            if cell.key in self._killers:
+                continue
+            start, allowed = time.monotonic(), min(CELL_SECONDS, self._left())
+            if allowed <= 0:
+                self._outcomes.setdefault(cell.key, CellOutcome(cell.key, "", None, 0.0, NO_TIME))
+                continue
+            stdout, error, note = "", None, None
+            try:
+                ran = remote.run(cell.key, cell.source, allowed)
+                stdout, error = ran.stdout, ran.error and ran.error[:MAX_SHOWN]
+            except Stopped as stopped:
+                note = stopped.said
+            outcome = CellOutcome(cell.key, stdout, error, time.monotonic() - start, note)
+            if note or cell.key not in self._outcomes:
+                self._outcomes[cell.key] = outcome
+            if note:
+                return cell.key
+        return None
+
+    def _left(self) -> float:
+        return self._until - time.monotonic()
+
+
+OVERWROTE = message(en="a check passed in which the function overwrote its own inputs: work on a copy", zh="有检查是在函数改写了自己的输入之后通过的：请在副本上操作")
+NO_TIME = message(en="not run: the time for the whole submission was used up", zh="未运行：整份提交的时间已用完")

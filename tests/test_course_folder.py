@@ -1,0 +1,88 @@
+"""An instructor's course as a folder: who handed in, what lies astray, and where the gradebook is."""
+
+import os
+
+import pytest
+
+from autograder.course import CourseError
+from autograder.course_folder import open_course
+from tests.grading import RLOO, make_course
+
+
+def hand_in(course, student: str, assignment: str = RLOO):
+    folder = course.root / "submitted" / student / assignment
+    folder.mkdir(parents=True)
+    (folder / f"{assignment}.ipynb").write_text("{}")
+    return folder
+
+
+def test_students_by_name_with_any_id_that_a_database_can_hold(tmp_path):
+    course = make_course(tmp_path)
+    ids = ["=1+1", "-rf", "0012", "学号 甲", "a" * 128, "o'brien", "..x", "名" * 80, "{student_id}", "*", "[x]"]
+    for student in ids:
+        hand_in(course, student)
+    found = dict(course.submissions(RLOO))
+    assert sorted(found) == sorted(set(ids) - {"..x"})  # a name with a dot before it is hidden
+    assert all((found[student] / f"{RLOO}.ipynb").is_file() for student in found) and not course.strays()
+
+
+def test_what_is_nobodys_assignment_is_said(tmp_path):
+    course = make_course(tmp_path)
+    good = hand_in(course, "good")
+    hand_in(course, "wrong-name", "rloo")
+    hand_in(course, "<script>alert(1)</script>".replace("/", "∕"))
+    hand_in(course, "x" * 129)
+    hand_in(course, os.fsdecode(b"\xc4\xe3\xba\xc3"))  # GBK, as an archive from Windows leaves it
+    (course.root / "submitted" / "flat.ipynb").write_text("{}")
+    (course.root / "submitted" / "good" / "beside.ipynb").write_text("{}")
+    (course.root / "submitted" / "good" / "timestamp.txt").write_text("")
+    (course.root / "submitted" / "link").symlink_to("/etc")
+    (course.root / "submitted" / "inner").mkdir()
+    (course.root / "submitted" / "inner" / RLOO).symlink_to(good)
+    assert [student for student, _ in course.submissions(RLOO)] == ["good"]
+    said = [str(message) for message in course.strays()]
+    assert len(said) == 8 and all("not graded" in line and "未评阅" in line for line in said)
+    for part in ("wrong-name/rloo", "flat.ipynb", "good/beside.ipynb", "link: a link", f"inner/{RLOO}: a link", "rename the folder"):
+        assert any(part in line for line in said), part
+    assert all(line.isprintable() for line in said)
+
+
+def test_without_submissions_there_is_nothing(tmp_path):
+    course = make_course(tmp_path)
+    assert list(course.submissions(RLOO)) == [] and course.strays() == []
+
+
+def test_a_seed_is_drawn_once(tmp_path):
+    course = make_course(tmp_path / "a")
+    assert course.seed() == open_course(tmp_path / "a").seed() != make_course(tmp_path / "b").seed()
+    (tmp_path / "a" / "grading" / "seed").write_text("twelve")
+    with pytest.raises(CourseError, match="one whole number"):
+        course.seed()
+
+
+@pytest.mark.parametrize("config, url", [
+    ("", "sqlite:///{root}/gradebook.db"), ('c.CourseDirectory.db_url = "sqlite:///marks.db"', "sqlite:///{root}/marks.db"),
+    ('c.CourseDirectory.db_url = "sqlite:////var/marks.db"', "sqlite:////var/marks.db"),
+    ('c.CourseDirectory.db_url = "postgresql://localhost/marks"', "postgresql://localhost/marks")])
+def test_the_gradebook_is_where_nbgrader_has_it(tmp_path, monkeypatch, config, url):
+    (tmp_path / "nbgrader_config.py").write_text(f"c = get_config()\n{config}")
+    monkeypatch.chdir("/")
+    assert open_course(tmp_path).db_url == url.format(root=tmp_path)
+
+
+def test_folders_are_called_as_the_configuration_calls_them(tmp_path):
+    course = make_course(tmp_path, 'c.CourseDirectory.submitted_directory = "abgegeben"')
+    assert course.folder("submitted", "s1", RLOO) == tmp_path / "abgegeben" / "s1" / RLOO
+    other = make_course(tmp_path / "other", 'c.CourseDirectory.directory_structure = "{nbgrader_step}/{assignment_id}/{student_id}"')
+    with pytest.raises(CourseError, match="directory_structure"):
+        list(other.submissions(RLOO))
+
+
+@pytest.mark.parametrize("config, said", [(None, "has no nbgrader_config.py"), ("1 +", "SyntaxError"), ("import nowhere", "nowhere")])
+def test_what_is_no_course_is_refused_with_a_word(tmp_path, config, said):
+    if config:
+        (tmp_path / "nbgrader_config.py").write_text(config)
+    before = os.getcwd()
+    with pytest.raises(CourseError, match=said):
+        open_course(tmp_path)
+    assert os.getcwd() == before

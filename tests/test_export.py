@@ -1,0 +1,172 @@
+"""Scores out of the course: as tables that a spreadsheet reads right, in which a zero is a zero and nothing else is."""
+
+import csv
+import hashlib
+import io
+from datetime import datetime, timedelta
+
+import openpyxl
+import pytest
+from nbgrader.api import Gradebook
+
+from advantagelab.checking import message
+from autograder.export import as_csv, as_xlsx, table, write_table
+from autograder.gradebook import GradebookWriter
+from autograder.record import write_whole
+from tests.grading import LOSS, POINTS, RLOO, SUM, WRITTEN, make_course, make_record, ungradable_record
+
+DUE = datetime(2026, 3, 1, 10)
+
+
+@pytest.fixture
+def course(tmp_path):
+    return make_course(tmp_path)
+
+
+def hand_in(course, student: str, content: bytes = b"{}") -> str:
+    """SHA-256 of the file."""
+    write_whole(course.root / "submitted" / student / RLOO / f"{RLOO}.ipynb", content)
+    return hashlib.sha256(content).hexdigest()
+
+
+def grade(course, record, timestamp=None) -> None:
+    """Handed in, and graded as `record` says."""
+    hand_in(course, record.student, b"{}")
+    with GradebookWriter(course) as gradebook:
+        gradebook.write(record, timestamp)
+    write_whole(course.record_file(record.student, RLOO), record.dumps())
+
+
+def by_hand(course, student: str, key: str, score: float) -> None:
+    with Gradebook(course.db_url) as gradebook:
+        given = gradebook.find_grade(key, RLOO, RLOO, student)
+        given.manual_score, given.needs_manual_grade = score, False
+        gradebook.db.commit()
+
+
+EMPTY = hashlib.sha256(b"{}").hexdigest()
+
+
+def rows(course) -> dict[str, dict]:
+    lines = table(course, RLOO)
+    return {line[0]: dict(zip(lines[0], line, strict=True)) for line in lines[1:]}
+
+
+def test_a_row_a_student_a_column_a_question(course):
+    grade(course, make_record("s1", {SUM: 0.0}, file=EMPTY, repairs=(message(en="Read as GB18030.", zh="按 GB18030 编码读取。"),)))
+    with Gradebook(course.db_url) as gradebook:
+        gradebook.update_or_create_student("s1", first_name="三", last_name="王", email="wang@example.org")
+    assert rows(course) == {"s1": {
+        "student_id": "s1", "last_name": "王", "first_name": "三", "email": "wang@example.org",
+        "status": "needs manual grading | 待人工批改", "score": 8.0, "max_score": 12.0, "raw_score": 8.0, "late_penalty": 0.0,
+        **{f"{key} (/{points:g})": {SUM: 0.0, WRITTEN: None}.get(key, points) for key, points in POINTS.items()},
+        "reason": "", "repairs": "Read as GB18030. | 按 GB18030 编码读取。", "isolation": "bubblewrap", "grader": "0.1.0+abc", "seed": "7",
+        "notebook_sha256": EMPTY, "graded_at": "2026-03-01T10:00:00+00:00"}}
+
+
+def test_the_status_tells_a_zero_from_what_is_none(course):
+    grade(course, make_record("zero", dict.fromkeys(POINTS, 0.0), file=EMPTY))
+    grade(course, make_record("manual", file=EMPTY))
+    grade(course, ungradable_record("ungradable", file=EMPTY))
+    grade(course, ungradable_record("by-hand", file=EMPTY))
+    for key in POINTS:
+        by_hand(course, "by-hand", key, 1.0)
+    hand_in(course, "waiting")
+    grade(course, make_record("again", file=EMPTY))
+    hand_in(course, "again", b'{"another": "file"}')
+    with Gradebook(course.db_url) as gradebook:
+        gradebook.update_or_create_student("absent")
+    found = {student: (row["status"].partition(" | ")[0], row["score"]) for student, row in rows(course).items()}
+    assert found == {"zero": ("graded", 0.0), "manual": ("needs manual grading", 10.0), "ungradable": ("ungradable", None),
+                     "by-hand": ("graded", 5.0), "waiting": ("not graded yet", None), "again": ("not graded yet", 10.0),
+                     "absent": ("not submitted", None)}
+    assert rows(course)["ungradable"]["reason"] == "The file is empty. | 文件是空的。"
+    assert all(rows(course)["ungradable"][f"{key} (/{points:g})"] is None for key, points in POINTS.items())
+
+
+def test_scores_of_files_that_are_gone_are_kept(course):
+    grade(course, make_record("s1", file=EMPTY))
+    by_hand(course, "s1", WRITTEN, 2.0)
+    (course.root / "submitted" / "s1" / RLOO / f"{RLOO}.ipynb").unlink()
+    assert rows(course)["s1"]["status"].startswith("not graded yet")
+    (course.root / "submitted" / "s1" / RLOO).rmdir()
+    assert rows(course)["s1"]["status"].startswith("graded") and rows(course)["s1"]["score"] == 12.0
+
+
+def test_manual_extra_and_late_points_add_up_as_in_nbgrader(tmp_path):
+    course = make_course(tmp_path, 'c.LateSubmissionPlugin.penalty_method = "zero"')
+    with Gradebook(course.db_url) as gradebook:
+        gradebook.update_or_create_assignment(RLOO, duedate=DUE)
+    grade(course, make_record("late", file=EMPTY), DUE + timedelta(minutes=1))
+    grade(course, make_record("good", file=EMPTY), DUE)
+    by_hand(course, "good", WRITTEN, 1.5)
+    with Gradebook(course.db_url) as gradebook:
+        gradebook.find_grade(LOSS, RLOO, RLOO, "good").extra_credit = 0.25
+        gradebook.db.commit()
+        stock = {student: gradebook.find_submission(RLOO, student) for student in ("late", "good")}
+        found = rows(course)
+        for student, submission in stock.items():
+            assert found[student]["raw_score"] == submission.score
+            assert found[student]["score"] == submission.score - submission.late_submission_penalty
+    assert (found["good"]["score"], found["late"]["score"], found["late"]["late_penalty"]) == (11.75, 0.0, 10.0)
+
+
+# Formats
+
+HOSTILE = ["=1+1", "+1", "-rf", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1+1", "=cmd|' /C calc'!A0", '=HYPERLINK("http://x","y")']
+ORDINARY = ["s1", "0012", "2026001234567890123", "学号 甲", 'Wang, "San"', "a\nb", "o'brien", "a=b", "1e5", ""]
+
+
+def read_csv(data: bytes) -> list[list[str]]:
+    assert data.startswith(b"\xef\xbb\xbf")  # without it a spreadsheet garbles Chinese
+    return list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")))
+
+
+def test_csv_keeps_every_text_and_every_column():
+    lines = [["id", "score"], *[[text, 1.5] for text in ORDINARY]]
+    assert read_csv(as_csv(lines)) == [["id", "score"], *[[text, "1.5"] for text in ORDINARY]]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_csv_holds_no_formula(text):
+    ((name, number),) = read_csv(as_csv([[text, -1.0]]))
+    assert name == f"'{text}" and number == "-1"
+
+
+def test_csv_numbers_are_plain():
+    assert as_csv([[10.0, 0.0, None, 2.5, 1 / 3, 0.1 + 0.2]]).decode("utf-8-sig") == "10,0,,2.5,0.3333333333,0.3\r\n"
+
+
+def read_xlsx(data: bytes) -> list[list]:
+    (sheet,) = openpyxl.load_workbook(io.BytesIO(data)).worksheets
+    return [list(line) for line in sheet.iter_rows()]
+
+
+def xlsx_values(data: bytes) -> list[list]:
+    return [[cell.value for cell in line] for line in read_xlsx(data)]
+
+
+def test_xlsx_texts_are_texts_and_numbers_are_numbers():
+    texts = [text for text in HOSTILE + ORDINARY if text and "\r" not in text]
+    cells = read_xlsx(as_xlsx([[text, None, 1.5] for text in texts]))
+    assert [line[0].value for line in cells] == texts
+    assert {line[0].data_type for line in cells} == {"s"} and {(line[2].data_type, line[2].value) for line in cells} == {("n", 1.5)}
+    assert {line[1].value for line in cells} == {None}
+
+
+def test_xlsx_takes_what_xml_cannot_hold():
+    ((first, second),) = read_xlsx(as_xlsx([["a\x00b\x1b\ud800c", "x" * 100_000]]))
+    assert first.value == "a�b��c" and len(second.value) == 32_767
+
+
+@pytest.mark.parametrize("form, read", [("csv", read_csv), ("xlsx", xlsx_values)])
+def test_the_file_holds_the_table(course, form, read):
+    for student in ("=1+1", "-rf", "学号甲", "a" * 128):
+        grade(course, make_record(student, file=EMPTY))
+    grade(course, ungradable_record("broken", file=EMPTY))
+    write_table(course, RLOO, form, course.root / "out" / f"scores.{form}")
+    lines = read((course.root / "out" / f"scores.{form}").read_bytes())
+    assert len(lines) == 6 and {len(line) for line in lines} == {len(lines[0])}
+    score = lines[0].index("score")
+    assert {line[0].lstrip("'"): line[score] or None for line in lines[1:]} == {
+        **dict.fromkeys(["=1+1", "-rf", "学号甲", "a" * 128], "10" if form == "csv" else 10), "broken": None}

@@ -1,0 +1,228 @@
+"""The instructor's commands from end to end, on a class with everything in it: grade, feedback, export, try."""
+
+import contextlib
+import csv
+import io
+import os
+import re
+import sqlite3
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.__main__ import main
+from autograder.commands import checks_source
+from autograder.course import CourseError
+from autograder.demo_class import WRITTEN as ANSWER
+from autograder.demo_class import solutions, submission
+from autograder.record import read_record
+from lessons._build.notebook import build_notebook
+from tests import needs
+from tests.grading import ADVANTAGES, LOSS, POINTS, RLOO, SUM, WRITTEN, make_course, rloo
+
+pytestmark = pytest.mark.xdist_group("grade_commands")  # one class is graded for all of them
+NEGATED = "advantages = torch.zeros_like(rewards) - 1.0"
+PRIVATE = '''
+from advantagelab.checking import message, CheckFailed
+
+
+def hidden_rloo_policy_loss_is_mine(answers, rng):
+    raise CheckFailed(message(en="the instructor's own", zh="教师自己的检查"))
+'''
+
+
+def notebook(language: str = "en", answers: dict | None = None, written: str | None = ANSWER, edit=None) -> bytes:
+    """As a student hands it in: right, where `answers` says nothing else."""
+    answers = solutions(rloo()) if answers is None else answers
+    made = submission(rloo(), build_notebook(rloo(), language, "learner"), "s", "", answers, written=written, edit=edit)
+    return nbformat.writes(made.notebook).encode()
+
+
+def hostile(made: nbformat.NotebookNode) -> None:
+    """A cell that prints a script, and prose that is one."""
+    made.cells += [nbformat.v4.new_code_cell("print('<script>stolen()</script>')", id="a"),
+                   nbformat.v4.new_markdown_cell("<script>stolen()</script>", id="b")]
+
+
+def hand_in(course, student: str, content: bytes, name: str = f"{RLOO}.ipynb", timestamp: str | None = None) -> None:
+    folder = course.root / "submitted" / student / RLOO
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(content)
+    if timestamp:
+        (folder / "timestamp.txt").write_text(timestamp)
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """(course, exit status, what was said)."""
+    course = make_course(tmp_path_factory.mktemp("class"))
+    right = solutions(rloo())
+    hand_in(course, "en-right", notebook(), timestamp="2026-03-01 18:00:00 +0800")
+    hand_in(course, "学号 甲", notebook("zh"), "我的作业（最终版）.ipynb.txt", timestamp="2026-03-01 18:00:00 CST")
+    hand_in(course, "=1+1", notebook(answers={**right, 3: NEGATED}, edit=hostile))
+    hand_in(course, "-untouched", notebook("zh", {}, None))
+    hand_in(course, "bom", b"\xef\xbb\xbf" + notebook())
+    hand_in(course, "empty", b"")
+    hand_in(course, "script", b"<script>stolen()</script>")
+    hand_in(course, "no-file", b"", "timestamp.txt")
+    (course.root / "submitted" / "flat.ipynb").write_bytes(notebook())
+    status, said = run("grade", course.root, "--workers", "2")
+    if status == 2:
+        needs.not_run("no isolation of student code works here", "`apt-get install bubblewrap`")
+    return course, status, said
+
+
+def run(*arguments) -> tuple[int, str]:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        status = main([str(argument) for argument in arguments])
+    return status, said.getvalue()
+
+
+def points(course, student: str) -> dict[str, float | None]:
+    with Gradebook(course.db_url) as gradebook:
+        grades = gradebook.find_submission_notebook(RLOO, RLOO, student).grades
+        return {grade.name: None if grade.needs_manual_grade and grade.manual_score is None else grade.score for grade in grades}
+
+
+def content(course) -> list[str]:
+    with sqlite3.connect(course.root / "gradebook.db") as database:
+        return list(database.iterdump())
+
+
+RIGHT = {**POINTS, WRITTEN: None}
+EXPECTED = {
+    "en-right": RIGHT, "学号 甲": RIGHT, "=1+1": {**RIGHT, ADVANTAGES: 0.0}, "-untouched": dict.fromkeys(POINTS, 0.0), "bom": RIGHT,
+    "empty": dict.fromkeys(POINTS), "script": dict.fromkeys(POINTS), "no-file": dict.fromkeys(POINTS),
+}
+
+
+def test_every_file_gets_its_score_or_a_reason(graded):
+    course, status, said = graded
+    assert {student: points(course, student) for student in EXPECTED} == EXPECTED
+    assert status == 1 and "8 graded, 0 unchanged" in said
+    for student in ("empty", "script", "no-file"):
+        assert re.search(rf"^  {student}: ungradable \| 无法评阅: .+ \| .+$", said, re.M), student
+    assert "byte order mark" in re.search("^  bom: .*$", said, re.M)[0] and "timestamp.txt" in re.search("^  学号 甲: .*$", said, re.M)[0]
+    assert "not graded, flat.ipynb" in said and "isolation: " in said and "Traceback" not in said
+
+
+def test_every_student_has_a_record_a_notebook_and_what_they_handed_in(graded):
+    course, _, _ = graded
+    for student, expected in EXPECTED.items():
+        record = read_record(course.record_file(student, RLOO))
+        assert {question.key: question.score for question in record.questions} == expected
+        assert (course.root / "autograded" / student / RLOO / f"{RLOO}.ipynb").is_file()
+    assert (course.root / "submitted" / "bom" / RLOO / f"{RLOO}.ipynb").read_bytes().startswith(b"\xef\xbb\xbf")
+    with Gradebook(course.db_url) as gradebook:
+        times = {student: str(gradebook.find_submission(RLOO, student).timestamp) for student in ("en-right", "学号 甲")}
+    assert times == {"en-right": "2026-03-01 10:00:00", "学号 甲": "None"}
+
+
+def test_feedback_for_everyone_in_their_language(graded):
+    course, _, _ = graded
+    status, said = run("feedback", course.root)
+    assert status == 0 and "8 pages" in said
+    pages = {student: (course.root / "feedback" / student / RLOO / f"{RLOO}.html").read_text(encoding="utf-8") for student in EXPECTED}
+    assert "<script>" not in "".join(pages.values()) and not re.search(r"\b(?:src|href)=|url\(", "".join(pages.values()))
+    assert "Score: 10 / 12" in pages["en-right"] and "得分: 10 / 12" in pages["学号 甲"] and "得分: 0 / 12" in pages["-untouched"]
+    assert "– / 12" in pages["empty"] and "not a score of 0" in pages["empty"] and pages["-untouched"].count("未作答。") == 5
+    seed = str(read_record(course.record_file("empty", RLOO)).seed)
+    for page in pages.values():
+        assert str(course.root) not in page and seed not in page and "Traceback" not in page and os.path.dirname(os.__file__) not in page
+    failed = pages["=1+1"]
+    assert "hidden_leave_one_out_advantages" in failed and "def hidden_" not in failed and "spec." not in failed
+
+
+def test_the_table_has_them_all(graded):
+    course, _, _ = graded
+    assert run("export", course.root, "--lesson", "rloo", "--format", "csv")[0] == 0
+    with open(course.root / f"{RLOO}.csv", encoding="utf-8-sig", newline="") as file:
+        rows = {row["student_id"]: row for row in csv.DictReader(file)}
+    assert {student: row["score"] for student, row in rows.items()} == {
+        "en-right": "10", "学号 甲": "10", "'=1+1": "7", "'-untouched": "0", "bom": "10", "empty": "", "script": "", "no-file": ""}
+    assert rows["empty"]["status"].startswith("ungradable") and rows["en-right"]["status"].startswith("needs manual")
+    assert rows["'-untouched"]["status"].startswith("graded")
+    assert run("export", course.root, "--lesson", "rloo", "--format", "xlsx", "--output", course.root / "a.xlsx")[0] == 0
+    assert (course.root / "a.xlsx").read_bytes().startswith(b"PK")
+
+
+def test_again_nothing_is_graded_and_nothing_changes(graded):
+    course, _, _ = graded
+    before = content(course)
+    status, said = run("grade", course.root)
+    assert status == 1 and "0 graded, 8 unchanged" in said and said.count("ungradable") == 3 and content(course) == before
+
+
+def test_a_new_file_and_a_changed_check_leave_a_person_s_marks_alone(graded, tmp_path):
+    course, _, _ = graded
+    with Gradebook(course.db_url) as gradebook:
+        for student in ("en-right", "bom"):
+            grade = gradebook.find_grade(WRITTEN, RLOO, RLOO, student)
+            grade.manual_score, grade.needs_manual_grade = 1.5, False
+        gradebook.db.commit()
+    hand_in(course, "bom", notebook(answers={**solutions(rloo()), 3: NEGATED}))
+    (tmp_path / "mine.py").write_text(PRIVATE, encoding="utf-8")
+    for student in ("en-right", "bom"):
+        _, said = run("grade", course.root, "--student", student, "--workers", "1", "--checks", tmp_path / "mine.py")
+        assert "1 graded, 0 unchanged" in said
+    assert points(course, "en-right") == {**POINTS, LOSS: 0.0, WRITTEN: 1.5}
+    assert points(course, "bom") == {**POINTS, LOSS: 0.0, ADVANTAGES: 0.0, WRITTEN: 1.5}
+    with Gradebook(course.db_url) as gradebook:
+        waits = {student: gradebook.find_grade(WRITTEN, RLOO, RLOO, student).needs_manual_grade for student in ("en-right", "bom")}
+    assert waits == {"en-right": False, "bom": True}
+
+
+# One file
+
+
+def test_try_shows_what_its_author_would_see(graded, tmp_path):
+    (tmp_path / "mine.ipynb").write_bytes(notebook("zh", {**solutions(rloo()), 3: NEGATED}))
+    status, said = run("try", "rloo", tmp_path / "mine.ipynb", "--output", tmp_path / "page.html")
+    assert status == 1 and f"{ADVANTAGES}: 0 / 3" in said and f"{SUM}: 2 / 2" in said and f"{WRITTEN}: – / 2" in said
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "得分: 7 / 12" in page and "leave_one_out_advantages" in page
+
+
+def test_try_exit_statuses(graded, tmp_path, capsys):
+    for name, content in (("right", notebook()), ("empty", b"")):
+        (tmp_path / f"{name}.ipynb").write_bytes(content)
+    page = ("--output", tmp_path / "page.html")
+    assert run("try", "rloo", tmp_path / "right.ipynb", *page)[0] == 0
+    assert run("try", "rloo", tmp_path / "empty.ipynb", *page)[0] == 2
+    assert run("try", "rloo", tmp_path / "none.ipynb", *page)[0] == 2 and "none.ipynb" in capsys.readouterr().err
+
+
+# Words in place of a traceback
+
+
+@pytest.mark.parametrize("arguments, said", [
+    ("grade {} --student nobody", "nothing was handed in by nobody"), ("grade {} --lesson ppo", "there is no lesson"),
+    ("grade {} --lesson grpo", "no assignment of this course: grpo"), ("feedback {} --lesson grpo", "no assignment of this course: grpo"),
+    ("export --lesson rloo --format csv", "of which course"), ("export {} --lesson grpo --format xlsx", "of this course: grpo"),
+    ("grade /nowhere", "no nbgrader_config.py"), ("grade {} --executor ray=1", "dask=ADDRESS"),
+    ("grade {} --checks /nowhere.py", "cannot read the checks"), ("grade {} --seed -1", "from 0 to")])
+def test_a_wrong_call_is_answered(tmp_path, capsys, arguments, said):
+    make_course(tmp_path)
+    assert main([str(tmp_path) if argument == "{}" else argument for argument in arguments.split()]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_without_anything_graded_there_is_no_feedback(tmp_path):
+    course = make_course(tmp_path)
+    assert run("feedback", course.root)[0] == 1
+
+
+@pytest.mark.parametrize("source, said", [("def check_(", "SyntaxError"), ("import nowhere", "nowhere"), ("x = 1", "check_FUNCTION_WHAT"),
+                                          ("def check_rloo_policy_los_x(answers): pass", "check_rloo_policy_los_x"),
+                                          ("def hidden_rloo_policy_loss(answers): pass", "not: hidden_rloo_policy_loss")])
+def test_checks_that_would_check_nothing_are_refused(tmp_path, source, said):
+    (tmp_path / "mine.py").write_text(source)
+    with pytest.raises(CourseError, match=said):
+        checks_source(tmp_path / "mine.py")
+
+
+def test_checks_of_any_lesson_are_taken(tmp_path):
+    (tmp_path / "mine.py").write_text(PRIVATE, encoding="utf-8")
+    assert checks_source(tmp_path / "mine.py") == PRIVATE and checks_source(None) == ""

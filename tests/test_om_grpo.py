@@ -498,14 +498,16 @@ def through_the_pipe(function):
 
 def test_checks_judge_the_same_through_a_pipe():
     folder, todos = COURSE.lessons_folder / "om_grpo", regions(ALGORITHM.text)
-    answers = [*right_answers(folder), *wrong_answers(folder)[::9]]
+    # What changes its inputs is left out: a copy cannot be changed from there, and the grader is told which inputs were.
+    changes = "keeps_inputs|inputs_alone|answers_alone"
+    answers = [*right_answers(folder), *(a for a in wrong_answers(folder)[::9] if not re.search(changes, a.caught_by))]
     seen = set()
     for todo, namespace in [(todo, reference(ALGORITHM)) for todo in todos] + [(a.todo(todos), a.namespace(ALGORITHM)) for a in answers]:
         if todo.function == "om_grpo_loss":
             continue  # its gradients go another way than its values
         for check in checks_of(vars(checks), todo.function):
-            if re.search("keeps_inputs|inputs_alone|answers_alone", check.__name__):
-                continue  # a copy cannot be changed from there: the grader is told which inputs were
+            if re.search(changes, check.__name__):
+                continue
             here, there = (judge(check, todo.function, {todo.function: function}) for function in
                            (namespace[todo.function], through_the_pipe(namespace[todo.function])))
             assert here[:3] == there[:3]

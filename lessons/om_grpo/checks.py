@@ -103,8 +103,8 @@ def check_answer_span_mask_everything_inside(answers):
         n, begin = len(text), text.rindex("boxed{") + 6
         got = answers.answer_span_mask(text, [(t, t + 1) for t in range(n)])
         expect_close(got, torch.tensor([begin <= t < n - 1 for t in range(n)]), message(
-            en="Everything between the braces is the answer, spaces, $ and \\text included.",
-            zh="花括号之间的一切都是答案，空格、$、\\text 也算。"))
+            en="Everything between the braces is the answer, spaces, `$` and `\\text` included.",
+            zh="花括号之间的一切都是答案，空格、`$`、`\\text` 也算。"))
 
 
 def check_answer_span_mask_characters(answers):

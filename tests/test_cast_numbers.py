@@ -48,25 +48,38 @@ def test_three_groups_of_four():
     assert base_of(1, math.nan, 1) == [0.1, 0.0, 0.1] and base_of(0, 0) == [-0.1, -0.1]
 
 
-@pytest.mark.parametrize("p, grpo, small, large", [
-    (0.05, 2.4731, 0.0698, 0.6983), (0.25, 2.0261, 0.0134, 0.1335), (0.5, 1.8557, 0.0016, 0.0156),
-    (0.75, 2.0261, 0.0134, 0.1335), (0.95, 2.4731, 0.0698, 0.6983),
-])
-def test_what_the_constants_add_to_the_expected_gradient(p, grpo, small, large):
-    def factor(delta: float) -> float:
+FACTORS = {  # p: of GRPO, of GRPO after the final clip, added by constants of 0.1 and of 1
+    0.05: (2.4731, 1.3229, 0.0698, 0.6983), 0.25: (2.0261, 1.6373, 0.0134, 0.1335), 0.5: (1.8557, 1.7450, 0.0016, 0.0156),
+    0.75: (2.0261, 1.6373, 0.0134, 0.1335), 0.95: (2.4731, 1.3229, 0.0698, 0.6983),
+}
+
+
+@pytest.mark.parametrize("p", FACTORS)
+def test_what_the_constants_add_to_the_expected_gradient_and_the_final_clip_takes(p):
+    grpo, clipped, small, large = FACTORS[p]
+
+    def factor(delta: float, limit: float = math.inf) -> float:
         # Of E[mean of B · grad log pi] = factor · grad p: a right completion has grad p / p, a wrong one minus grad p / (1 - p).
         total = 0.0
         for right in range(9):
             chance = comb(8, right) * p**right * (1 - p) ** (8 - right)
             base = base_of(*[1.0] * right, *[0.0] * (8 - right), delta_pos=delta, delta_neg=delta)
+            base = [max(-limit, min(limit, value)) for value in base]
             total += chance * (sum(base[:right]) / p - sum(base[right:]) / (1 - p)) / 8
         return total
 
     without = factor(0.0)
     assert without == pytest.approx(grpo, abs=2e-4)  # the table is computed without the epsilon
+    assert factor(0.0, limit=1.2) == pytest.approx(clipped, **FOUR_PLACES)
+    assert factor(0.1, limit=1.2) - factor(0.0, limit=1.2) == pytest.approx(small, **FOUR_PLACES)
     assert factor(0.1) - without == pytest.approx(small, **FOUR_PLACES)
     assert factor(1.0) - without == pytest.approx(large, **FOUR_PLACES)
     assert factor(1.0) - without == pytest.approx(p**7 + (1 - p) ** 7)
+
+
+def test_the_rows_of_factors_are_printed_in_both_languages():
+    for row in zip(*FACTORS.values(), strict=True):
+        assert PROSE.count("| " + " | ".join(f"{value:.4f}" for value in row) + " |") == 2
 
 
 def test_the_gaps_of_three_tokens():
@@ -129,6 +142,7 @@ def test_what_the_widget_shows():
     assert on_tokens(1.0, [0.5, -0.5], lam=0.0) == on_tokens(-1.0, [0.5, -0.5], lam=0.0) == [1.0, -1.0]
     right, _ = right_of_eight(1)
     assert {abs(value) for value in on_tokens(right, RIGHT.gaps.tolist())} == {1.2}
+    assert on_tokens(1.0, [0.6], **SHAPED) == [1.05] and on_tokens(-1.0, [-0.6], **SHAPED) == [-1.2]
     wide = on_tokens(right, RIGHT.gaps.tolist(), limit=3.0)
     assert (min(wide), max(wide)) == pytest.approx((-3.0, 2.778), abs=6e-4)
     assert right_of_eight(4) == pytest.approx((1.0, -1.0), abs=1e-5)
@@ -220,6 +234,17 @@ def test_the_update_follows_the_self_teacher():
         push = old * (advantages - (old * advantages).sum())  # expected gradient of advantage · log-probability, on the logits
         assert push.tolist() == pytest.approx([-0.5253, 0.3270, 0.1983], **FOUR_PLACES)
         assert push @ double([1.1 - 1.5, 0.8 - 0.5, 0.0]) > 0
+
+
+def test_a_lower_bound_above_1_is_a_floor():
+    for bound, moves in ((0.8, False), (1.0, False), (1.1, True)):
+        bounds = {"positive_bounds": (bound, 1.15), "negative_bounds": (bound, 1.2)}
+        floor = [max(1.01, bound if moves else 0.0)] * 2
+        gaps = [math.log(1.01), -math.log(1.01)]
+        for base in (1.0, -1.0):
+            weights = asymmetric_weights(double([base]), double([gaps]), **bounds)
+            found = cast_token_advantages(double([base]), double([gaps]), weights, **bounds)[0].abs().tolist()
+            assert found == pytest.approx(floor), (bound, base)
 
 
 def test_the_jump_at_0_and_the_dead_band():

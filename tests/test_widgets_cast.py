@@ -10,7 +10,7 @@ from matplotlib.transforms import Bbox
 
 from advantagelab import fonts, set_language, widgets
 from advantagelab.algorithms import cast
-from advantagelab.widgets.cast_flow import BOXES
+from advantagelab.widgets.cast_flow import BOXES, HOW
 from advantagelab.widgets.panel import Panel
 from advantagelab.widgets.style import course_style, number
 from advantagelab.widgets.token_ribbon import COMPLETIONS
@@ -173,11 +173,11 @@ def test_a_lower_bound_moves_the_picture_only_without_flips(name):
     panel = widgets.advantage_flip()
     tokens = ribbon(panel.alt)
     move(panel, {name: 0.9})
-    assert ribbon(panel.alt) == tokens and "nowhere: l₊, l₋" in panel.caption
+    assert ribbon(panel.alt) == tokens and "never reached: l₊, l₋" in panel.caption
     move(panel, {"flip_down": False, "flip_up": False, name: START[name]})
     tokens, picture = ribbon(panel.alt), panel.png
     move(panel, {name: 0.9})
-    assert ribbon(panel.alt) != tokens and panel.png != picture and "nowhere: none" in panel.caption
+    assert ribbon(panel.alt) != tokens and panel.png != picture and "never reached: none" in panel.caption
 
 
 def ribbon(alt: str) -> str:
@@ -219,8 +219,8 @@ def test_completions_have_every_kind_of_gap():
         ({}, "Both flips: the sign of the token advantage is that of g, and B decides it only at g = 0; elsewhere the two curves are one."),
         ({"group": (MIXED, 2)}, "Both flips: the sign of the token advantage is that of g, and B decides it only at g = 0."),
         ({"dead_band": 0.05}, "and B decides it only in the dead band; elsewhere the two curves are one."),
-        ({}, "Bounds that hold somewhere: u₊, u₋; nowhere: l₊, l₋. The two readings of z differ for B < 0, g < 0."),
-        ({"z": "printed"}, "Bounds that hold somewhere: u₊, l₋, u₋; nowhere: l₊."),
+        ({}, "Bounds that are reached: u₊, u₋; never reached: l₊, l₋. The two readings of z differ for B < 0, g < 0."),
+        ({"z": "printed"}, "Bounds that are reached: u₊, l₋, u₋; never reached: l₊."),
         ({"flip_up": False}, "Down flip only: below 0 both curves are negative, above 0 the sign is that of B."),
         ({"flip_down": False}, "Up flip only: above 0 both curves are positive, below 0 the sign is that of B."),
         ({"flip_down": False, "flip_up": False}, "No flip: the sign is that of B everywhere, and g only changes the size."),
@@ -278,7 +278,8 @@ def test_words_stay_inside_the_boxes_of_the_flow(language):
     extents = {label: extent for label, extent in drawn_texts(picture.figure)}
     for box in BOXES.values():
         left, bottom, right, top = (150 * inch for inch in (box.left, box.bottom, box.left + box.width, box.bottom + box.height))
-        for label in (fonts.plot_text(*box.title), box.formula):
+        how = [fonts.plot_text(*HOW)] if box is BOXES["advantage"] else []
+        for label in (fonts.plot_text(*box.title), box.formula, *how):
             assert inside(extents[label], Bbox([[left, bottom], [right, top]])), label
 
 

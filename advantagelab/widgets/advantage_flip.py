@@ -199,7 +199,7 @@ def bound_words(bases: tuple[float, float], knobs: dict[str, Any]) -> str:
     at_work = text(", ", "、").join(name for knob, name in BOUNDS.items() if knob in holding) or text("none", "无")
     idle = text(", ", "、").join(name for knob, name in BOUNDS.items() if knob not in holding) or text("none", "无")
     clip = text(" The final clip is at work.", "最终裁剪在起作用。") if "limit" in holding else ""
-    return text(f"Bounds that hold somewhere: {at_work}; nowhere: {idle}.{clip}", f"起作用的边界：{at_work}；不起作用的：{idle}。{clip}")
+    return text(f"Bounds that are reached: {at_work}; never reached: {idle}.{clip}", f"碰得到的边界：{at_work}；碰不到的：{idle}。{clip}")
 
 
 def reading_words(bases: tuple[float, float], knobs: dict[str, Any]) -> str:
@@ -275,8 +275,8 @@ def advantage_flip() -> Picture:
     }
     asked = question(
         text(
-            "With both flips, where do the two curves differ? Switch the flips off: which bounds come alive?",
-            "两个翻转都开时，两条曲线在哪里不同？关掉翻转：哪些边界开始起作用？",
+            "What takes a flip back: a smaller λ, or a wider dead band?",
+            "怎样才能让翻转的 Token 翻回来：调小 λ，还是放宽死区？",
         )
     )
     rows = (

@@ -22,11 +22,12 @@ BOXES = {
     "rewards": Box(*INPUT, 0.6, ("verifier", "验证器"), r"$r_i=1,\ 0$"),
     "gap": Box(*FIRST, 2.36, ("teacher–student gap", "教师—学生间隙"), r"$g_{i,t}=\log(\pi_\phi/\pi_{\mathrm{old}})$", 2),
     "base": Box(*FIRST, 0.6, ("base advantage", "基础优势"), r"$B_i=A_i,\ +\delta,\ -\delta$", 1),
-    "ratio": Box(*SECOND, 3.5, ("token ratio", "Token 比率"), r"$\rho_{i,t}=\pi_\theta/\pi_{\mathrm{old}}$", 5, live=True),
+    "ratio": Box(*SECOND, 3.5, ("token ratio", "Token 比率"), r"$\rho_{i,t}=\pi_\theta/\pi_{\mathrm{old}}$", live=True),
     "weight": Box(*SECOND, 2.36, ("weight", "权重"), r"$w_{i,t}=\mathrm{clip}(z_{i,t})$", 3),
     "loss": Box(*LAST, 3.38, ("clipped loss", "裁剪损失"), LOSS, 5, live=True, height=0.9),
     "advantage": Box(*LAST, 0.6, ("token advantage", "Token 优势"), r"$|\tilde{A}_{i,t}|\leq 1.2$", 4, height=1.3),
 }
+HOW = ("weighted or flipped,\nthen clipped", "加权或翻转，\n再裁剪")  # what the box of the token advantage does
 GRADIENT = (("policy", "ratio"), ("ratio", "loss"))
 VALUES = (("old", "ratio"), ("old", "gap"), ("teacher", "gap"), ("gap", "weight"), ("rewards", "base"))
 # Where weight, gap and base advantage enter the token advantage, and where the sign of B turns off to the weight.
@@ -46,6 +47,8 @@ def frame_flow(figure: Figure) -> None:
     axes.axis("off")
     for box in BOXES.values():
         draw_box(axes, box)
+    x, top = BOXES["advantage"].north
+    axes.text(x, top - 0.5, plot_text(*HOW), ha="center", va="center", fontsize=8.5, linespacing=1.2)
     for start, end in GRADIENT:
         draw_arrow(axes, BOXES[start].east, BOXES[end].west, GRADIENT_PATH)
     for start, end in VALUES:
@@ -57,7 +60,7 @@ def frame_flow(figure: Figure) -> None:
     draw_arrow(axes, BOXES["base"].east, (LAST[0], ENTRIES["base"]), VALUE_PATH)
     draw_arrow(axes, (TURN, ENTRIES["base"]), (TURN, BOXES["weight"].bottom), {**VALUE_PATH, "shrinkA": 0})
     handles = [Line2D([], [], **GRADIENT_PATH), Patch(**FROZEN)]
-    labels = [plot_text("gradient returns along this path", "梯度沿此路径返回"), plot_text("frozen (stop gradient)", "停止梯度")]
+    labels = [plot_text("gradient returns along this path", "梯度沿此路径反传"), plot_text("frozen (stop gradient)", "停止梯度")]
     axes.legend(handles, labels, loc="lower center", ncol=2, bbox_to_anchor=(0.5, 0.0))
 
 
@@ -65,15 +68,15 @@ def describe_flow() -> Words:
     return Words(
         text(
             "Data flow of CAST. Upper path, which the gradient takes back: token log-probabilities of the policy, "
-            "then the token ratio, then the clipped loss (both TODO 5). All else is frozen: the old policy's log-probabilities "
+            "then the token ratio (given), then the clipped loss (TODO 5). All else is frozen: the old policy's log-probabilities "
             "are what the ratio divides by; the self-teacher's minus the old policy's are the teacher–student gap (TODO 2); "
             "the verifier's rewards make the base advantage of each completion (TODO 1); the gap and the sign of the base advantage "
-            "make the weight (TODO 3); base advantage, weight and gap make the token advantage (TODO 4), which multiplies the ratio "
-            "in the loss.",
-            "CAST 的数据流。上方一路是梯度返回的路径：策略的 Token 对数概率，再到 Token 比率和裁剪损失（均为 TODO 5）。"
+            "make the weight (TODO 3); base advantage, weight and gap make the token advantage (TODO 4), "
+            "weighted or flipped, then clipped, which multiplies the ratio in the loss.",
+            "CAST 的数据流。上方一路是梯度反传的路径：策略的 Token 对数概率，再到 Token 比率（给定）和裁剪损失（TODO 5）。"
             "其余全部停止梯度：旧策略的对数概率作为比率的分母；自教师的对数概率减旧策略的，得到教师—学生间隙（TODO 2）；"
             "验证器的奖励给出每条回答的基础优势（TODO 1）；间隙与基础优势的符号给出权重（TODO 3）；"
-            "基础优势、权重和间隙给出 Token 优势（TODO 4），它在损失中与比率相乘。",
+            "基础优势、权重和间隙给出 Token 优势（TODO 4），加权或翻转，再裁剪；它在损失中与比率相乘。",
         ),
         text(
             "Only the thick path carries a gradient: self-teacher and verifier reach the loss through fixed numbers.",

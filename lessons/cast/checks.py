@@ -75,7 +75,7 @@ def check_cast_base_advantages_one_success_is_mixed(answers):
 
 
 def check_cast_base_advantages_one_failure_is_mixed(answers):
-    for n in (600, 10500):
+    for n in (600, 2500):
         rewards = torch.ones(n)
         rewards[n // 2] = 0.0
         got = answers.cast_base_advantages(rewards, torch.zeros(n, dtype=torch.int64))
@@ -239,7 +239,7 @@ def check_self_teacher_gap_sign(answers):
     expect_close(got.sign(), torch.tensor([[1.0], [-1.0]]), message(
         en="The gap is positive where the self-teacher gives the token a higher probability than the old policy, negative where it gives a "
            "lower one. An exp is never negative, a log-probability alone never positive.",
-        zh="自教师给的概率比旧策略高，间隙为正；低，间隙为负。取 exp 不会为负，单独一个对数概率不会为正。"))
+        zh="自教师给该 Token 的概率比旧策略高，间隙为正；低，间隙为负。取 exp 不会为负，单独一个对数概率不会为正。"))
 
 
 def check_self_teacher_gap_is_a_difference_of_logs(answers):

@@ -1762,7 +1762,7 @@ wrong("frozen_unless_one_token", "a single token has nothing to freeze | 只有�
       caught_by="check_cast_token_advantages_are_frozen",
       todo_4=but(TOKENS, ".detach()", "") + "if gaps.shape[1] > 1:\n    token_advantages = token_advantages.detach()\n")
 
-wrong("early_return_without_lam", "without lam and the down flip the base advantage is the result | lam 为 0 又不向下翻转，结果就是基础优势",
+wrong("early_return_without_lam", "without lam and the down flip nothing is done | lam 为 0 又不向下翻转，就什么也不做",
       caught_by="check_cast_token_advantages_are_frozen",
       todo_4="if lam == 0 and not flip_down:\n    return base.expand_as(gaps).clamp(-limit, limit)\n" + TOKENS.strip())
 

@@ -210,12 +210,12 @@ wrong("std_below_a_tenth", "a standard deviation below 0.1 is none | 低于 0.1 
           base_advantages[scored] = group_relative_advantages(values, group_ids[scored])
       """)
 
-wrong("std_below_a_hundredth", "a standard deviation below 0.01 is none | 低于 0.01 的标准差不算方差",
+wrong("std_below_a_twentieth", "a standard deviation below 0.05 is none | 低于 0.05 的标准差不算方差",
       caught_by="check_cast_base_advantages_one_success_is_mixed",
       todo_1="""
       scored = (group_ids == group) & ~rewards.isnan()
       values = rewards[scored]
-      if len(values) and values.std(correction=0) + 1e-6 < 0.01:
+      if len(values) and values.std(correction=0) + 1e-6 < 0.05:
           base_advantages[scored] = torch.where(values == 1, delta_pos, -delta_neg)
       elif len(values):
           base_advantages[scored] = group_relative_advantages(values, group_ids[scored])
@@ -233,9 +233,9 @@ wrong("first_64_decide", "a group has at most 64 completions | 一个组至多 6
       caught_by="check_cast_base_advantages_one_success_is_mixed",
       todo_1=but(BASE, "(values == 0).all()", "(values[:64] == 0).all()"))
 
-wrong("advantage_at_most_30", "an advantage beyond 30 is an outlier | 超过 30 的优势是异常值",
+wrong("advantage_at_most_20", "an advantage beyond 20 is an outlier | 超过 20 的优势是异常值",
       caught_by="check_cast_base_advantages_one_success_is_mixed",
-      todo_1=but(BASE, "group_ids[scored])", "group_ids[scored]).clamp(max=30.0)"))
+      todo_1=but(BASE, "group_ids[scored])", "group_ids[scored]).clamp(max=20.0)"))
 
 wrong("mean_above_nine_tenths", "a mean above 0.9 is all correct | 均值高于 0.9 就算全对",
       caught_by="check_cast_base_advantages_one_failure_is_mixed",

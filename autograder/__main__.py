@@ -8,6 +8,7 @@ from lessons._build.course import LANGUAGES, read_course
 from lessons._build.refusal import Refused
 
 from .course import CourseError, init_course, next_steps
+from .processes import warm_up_for
 
 COURSE = {"metavar": "COURSE", "type": Path, "help": "the nbgrader course | nbgrader 课程文件夹"}
 
@@ -45,6 +46,8 @@ def _run(options: argparse.Namespace) -> int:
         from .doctor import doctor_command
 
         return doctor_command()
+    if options.command == "grade" and options.executor is None:
+        warm_up_for(options.folder)
     from . import commands
 
     if options.command == "grade":
@@ -111,7 +114,7 @@ def _choices(command: argparse.ArgumentParser) -> None:
 
 def _private(command: argparse.ArgumentParser) -> None:
     command.add_argument("--checks", metavar="FILE.py", type=Path, help="your own checks, beside the course's | 教师自己的检查")
-    command.add_argument("--seed", metavar="N", type=int, help="of the hidden checks' inputs (default: the course's own) | 隐藏检查的种子")
+    command.add_argument("--seed", metavar="N", type=int, help="of the hidden checks' inputs (default: the course's) | 隐藏检查的种子")
 
 
 def _grading(command: argparse.ArgumentParser) -> None:

@@ -70,6 +70,9 @@ def feedback_command(folder: Path, lesson: str | None, student: str | None) -> i
 
 
 def export_command(folder: Path | None, lesson: str, form: str, output: Path | None, checks: Path | None, seed: int | None) -> int:
+    if form != "gradescope" and (checks, seed) != (None, None):
+        raise CourseError("--checks and --seed of an export are for --format gradescope | "
+                          "导出时只有 --format gradescope 用到 --checks 和 --seed")
     if form == "gradescope":
         from .gradescope import write_autograder
 

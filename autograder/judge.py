@@ -24,7 +24,7 @@ CELL_SECONDS = 10.0
 QUESTION_SECONDS = 10.0
 SUBMISSION_SECONDS = 120.0  # for all cells and questions together, however often the process is made anew
 ATTEMPTS = 3  # at grading a submission, if the zygote dies
-MAX_SHOWN = 4000  # characters of a cell's error
+MAX_SHOWN = 4000  # characters of a cell's error, and of what a check expected and got
 
 
 @dataclass(frozen=True)
@@ -167,6 +167,7 @@ class _Grading:
             said = message(en=f"`{function}` changed a setting of torch for everything that runs after it: {names}.",
                            zh=f"`{function}` 改动了 torch 的全局设置（{names}），会影响之后运行的一切。")
             verdict = verdict._replace(status=FAILED, message=said, expected=None, got=None)
+        verdict = verdict._replace(expected=_shown(verdict.expected), got=_shown(verdict.got))
         # The oracle reads the inputs after the call: whoever writes into them chooses what is expected.
         self._overwrote |= self._remote.overwrote and verdict.status == PASSED
         return verdict
@@ -192,7 +193,7 @@ class _Grading:
             stdout, error, note = "", None, None
             try:
                 ran = remote.run(cell.key, cell.source, allowed)
-                stdout, error = ran.stdout, ran.error and ran.error[:MAX_SHOWN]
+                stdout, error = ran.stdout, _shown(ran.error)
             except Stopped as stopped:
                 note = stopped.said
             outcome = CellOutcome(cell.key, stdout, error, time.monotonic() - start, note)
@@ -206,5 +207,10 @@ class _Grading:
         return self._until - time.monotonic()
 
 
-OVERWROTE = message(en="a check passed in which the function overwrote its own inputs: work on a copy", zh="有检查是在函数改写了自己的输入之后通过的：请在副本上操作")
+def _shown(text: str | None) -> str | None:
+    return text if text is None or len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…"
+
+
+OVERWROTE = message(en="a check passed in which the function overwrote its own inputs: work on a copy",
+                    zh="有检查是在函数改写了自己的输入之后通过的：请在副本上操作")
 NO_TIME = message(en="not run: the time for the whole submission was used up", zh="未运行：整份提交的时间已用完")

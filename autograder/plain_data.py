@@ -148,12 +148,12 @@ class _Packer:
         if kind is dict:
             for key in value:
                 self._count(len(_checked_key(key)))
-        parts, step = [], None
+        parts = []
         try:
-            for step, part in value.items() if kind is dict else enumerate(value):
+            for part in value.values() if kind is dict else value:
                 parts.append(self.encode(part, depth + 1))
         except PlainDataError as error:
-            raise error.inside(step) from None
+            raise error.inside(list(value)[len(parts)] if kind is dict else len(parts)) from None
         return parts if kind is list else {"tuple": parts} if kind is tuple else {"dict": dict(zip(value, parts))}
 
     def _count(self, characters: int) -> None:

@@ -24,7 +24,8 @@ GRACE = 1.0  # seconds that a cell has to notice its time limit before the proce
 
 LATE = message(en="stopped at the time limit: an endless loop?", zh="超过时限，已中止：是否有死循环？")
 ENDED = message(en="the code ended the process it ran in, or used more memory than it may", zh="代码结束了运行它的进程，或超出了内存上限")
-GARBLED = message(en="the code answered the grader in place of the function, and not with a value", zh="代码冒充函数答复评阅程序，且答复不是值")
+GARBLED = message(en="the code answered the grader in place of the function, and not with a value",
+                  zh="代码冒充函数答复评阅程序，且答复不是值")
 
 
 class Stopped(Exception):

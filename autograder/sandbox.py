@@ -139,7 +139,8 @@ def _command(isolation: str, code: str) -> tuple[list[str], dict[str, str]]:
     if isolation == UID and not root:
         raise SandboxError(message(en="The isolation uid needs root.", zh="隔离方式 uid 需要 root。"))
     if isolation == BUBBLEWRAP and not shutil.which("bwrap"):
-        raise SandboxError(message(en="bwrap is not installed (apt-get install bubblewrap).", zh="没有安装 bwrap（apt-get install bubblewrap）。"))
+        raise SandboxError(message(en="bwrap is not installed (apt-get install bubblewrap).",
+                                   zh="没有安装 bwrap（apt-get install bubblewrap）。"))
     packages = {str(Path(find_spec(name).origin).parents[1]) for name in PACKAGES}
     environment = {
         "PATH": "/usr/bin:/bin", "USER": "student", "LANG": "C.UTF-8", "PYTHONPATH": os.pathsep.join([code, *packages]),

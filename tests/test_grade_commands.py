@@ -198,10 +198,11 @@ def test_try_exit_statuses(graded, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("arguments, said", [
-    ("grade {} --student nobody", "nothing was handed in by nobody"), ("grade {} --lesson ppo", "there is no lesson"),
+    ("grade {} --student=-rf", "nothing was handed in by -rf"), ("grade {} --lesson ppo", "there is no lesson"),
     ("grade {} --lesson grpo", "no assignment of this course: grpo"), ("feedback {} --lesson grpo", "no assignment of this course: grpo"),
     ("export --lesson rloo --format csv", "of which course"), ("export {} --lesson grpo --format xlsx", "of this course: grpo"),
-    ("grade /nowhere", "no nbgrader_config.py"), ("grade {} --executor ray=1", "dask=ADDRESS"),
+    ("export {} --lesson rloo --format csv --seed 3", "are for --format gradescope"), ("grade /nowhere", "no nbgrader_config.py"),
+    ("grade {} --executor ray=1", "dask=ADDRESS"),
     ("grade {} --checks /nowhere.py", "cannot read the checks"), ("grade {} --seed -1", "from 0 to")])
 def test_a_wrong_call_is_answered(tmp_path, capsys, arguments, said):
     make_course(tmp_path)

@@ -4,22 +4,20 @@ import gc
 import math
 import os
 import signal
-import sys
 import time
 from types import ModuleType
 
 import pytest
 import torch
 
-from advantagelab.checking import expect_close, expect_error, expect_unchanged, gradient, message
+from advantagelab.checking import expect_close, expect_error, gradient, message
 from advantagelab.checking import judge as judge_here
 from autograder import judge as judge_module
 from autograder.judge import Judge, Question, questions_of
 from autograder.remote import ENDED, GARBLED, LATE, NotPlain, Remote
 from autograder.sandbox import SandboxError
 from autograder.submission import Code
-from lessons._build.answers import Answer, reference, right_answers, skeleton, wrong_answers
-from lessons._build.code_cells import Module
+from lessons._build.answers import Answer, right_answers, skeleton, wrong_answers
 from lessons._build.course import read_course
 from lessons._build.lesson import Lesson, read_lesson
 from lessons._build.regions import regions, replace_regions, stub
@@ -91,13 +89,15 @@ def verdicts(remote: Remote, question: Question) -> list:
     return given
 
 
-@pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.entry.name)
-def test_every_verdict_on_every_answer_is_that_of_the_notebook(lesson, part, remote):
-    """Status, message, expected and got. All answers run in one process after each other, since each defines every function."""
+def test_verdicts_on_the_course_s_answers_are_those_of_the_notebook(lesson, remote):
+    """Status, message, expected and got: of one answer in eight, or with ALL_ANSWERS=1 of every one.
+
+    All run in one process after each other, since each defines every function.
+    """
     questions = {question.function: question for question in questions_of(lesson)}
     todos = regions(lesson.algorithm.text)
-    answers = [*wrong_answers(lesson.folder), *right_answers(lesson.folder)][part::4]
+    answers = [*wrong_answers(lesson.folder), *right_answers(lesson.folder)][::1 if os.environ.get("ALL_ANSWERS") else 8]
     for answer in answers:
         question = questions[answer.todo(todos).function]
         for number, source in enumerate(sources(lesson, answer)):
@@ -109,7 +109,6 @@ def test_every_verdict_on_every_answer_is_that_of_the_notebook(lesson, part, rem
             assert not all(verdict.status == "passed" for verdict in there)
         else:
             assert all(map(same, there, here)), (answer.name, [pair for pair in zip(there, here) if not same(*pair)])
-    assert answers or part >= len(wrong_answers(lesson.folder))
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.entry.name)
@@ -263,7 +262,8 @@ def test_errors_cross_by_name_with_text_and_line(remote, code, error, text):
 
 
 @pytest.mark.parametrize("result, cross", [
-    ("numpy.float32(0.5)", 0.5), ("numpy.int64(3)", 3), ("[numpy.float64(1.5)]", [1.5]), ("collections.namedtuple('P', 'a b')(1, 2)", (1, 2)),
+    ("numpy.float32(0.5)", 0.5), ("numpy.int64(3)", 3), ("[numpy.float64(1.5)]", [1.5]),
+    ("collections.namedtuple('P', 'a b')(1, 2)", (1, 2)),
 ])
 def test_numbers_of_numpy_and_named_tuples_cross(remote, result, cross):
     f = calls(remote, f"import collections, numpy\ndef f():\n    return {result}")
@@ -277,8 +277,10 @@ def test_the_named_tuples_of_torch_cross(remote):
 
 
 @pytest.mark.parametrize("result, named", [
-    ("{1, 2}", "set"), ("object()", "object"), ("lambda: 0", "function"), ("torch.nn.Linear(1, 1)", "Linear"), ("numpy.zeros(2)", "ndarray"),
-    ("[torch.zeros(1), {3: 4}]", "a key of type int"), ("torch.zeros(2, dtype=torch.complex64)", "complex64"), ("torch.eye(2).to_sparse()", "sparse"),
+    ("{1, 2}", "set"), ("object()", "object"), ("lambda: 0", "function"), ("torch.nn.Linear(1, 1)", "Linear"),
+    ("numpy.zeros(2)", "ndarray"),
+    ("[torch.zeros(1), {3: 4}]", "a key of type int"), ("torch.zeros(2, dtype=torch.complex64)", "complex64"),
+    ("torch.eye(2).to_sparse()", "sparse"),
     ("torch.zeros(1).expand(10**9)", "bytes"), ("type('T', (torch.Tensor,), {})(torch.zeros(2))", "T is not plain"),
     ("type('Liar', (), {'__torch_function__': classmethod(lambda *a, **k: torch.tensor(True)), '__eq__': lambda *a: True})()", "Liar"),
     ("type('Text', (str,), {'__eq__': lambda *a: True})('x')", "Text"),
@@ -305,7 +307,8 @@ def test_global_state_is_reset_between_calls_and_what_was_changed_is_said(grader
 torch.set_default_dtype(torch.float64); torch.set_grad_enabled(False); torch.set_num_threads(4); torch.set_default_device("meta")
 kept = torch.inference_mode(); kept.__enter__()
 def f(x, change):
-    state = str(torch.get_default_dtype()), torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_num_threads(), torch.rand(1).item()
+    state = (str(torch.get_default_dtype()), torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_num_threads(),
+             torch.rand(1).item())
     if change:
         torch.set_default_dtype(torch.float64); torch.set_grad_enabled(False); torch.set_default_device("meta")
         global again
@@ -365,6 +368,12 @@ def test_cells_share_one_namespace_and_report_what_they_print_and_raise(grader):
     assert printed[5].startswith("汉汉") and 60_000 < len(printed[5]) < 70_000
     assert printed[6] == "A(a=1)\n" and errors[7].startswith("EOFError") and printed[8] == "? 汉\n"
     assert [cell.note for cell in judgement.cells] == [None] * 9 and [cell.key for cell in judgement.cells][-1] == "cell-9"
+
+
+def test_cells_draw_the_same_random_numbers_every_time(grader):
+    draw = "import random, numpy\nprint(random.random(), numpy.random.rand(), torch.rand(1).item(), hash('x'))"
+    first, second = (grader.grade(cells(draw), []).cells[0].stdout for _ in range(2))
+    assert first == second and len(first.split()) == 4
 
 
 # Hostile code
@@ -441,7 +450,7 @@ IN_DOUBLE = {
     "ends the process": ("os._exit(0)", ENDED),
     "kills itself": ("os.kill(os.getpid(), 9); ctypes.string_at(0)", ENDED),
     "crashes": ("ctypes.string_at(0)", ENDED),
-    "recurses in C": ("sys.setrecursionlimit(10**9)\n    def again(n): return sorted([1], key=lambda _: again(n + 1))\n    again(0)", ENDED),
+    "recurses in C": ("sys.setrecursionlimit(10**9)\n    def again(n): return sorted([1], key=lambda _: again(n))\n    again(0)", ENDED),
     "loops": ("while True: pass", LATE),
     "loops against interruption": ("while True:\n        try:\n            while True: pass\n        except BaseException: pass", LATE),
     "sleeps": ("time.sleep(1000)", LATE),
@@ -499,7 +508,7 @@ HARMLESS = {
     "a session of its own": "os.setsid(); os.fork()",
     "memory": "kept = []\n    while True: kept.append(bytearray(2**28))",
     "memory of torch": "kept = []\n    while True: kept.append(torch.ones(2**26))",
-    "a debugger": "libc = ctypes.CDLL(None)\n    assert libc.ptrace(16, 1, 0, 0) == -1 and libc.ptrace(16, os.getppid(), 0, 0) == -1\n    raise OSError",
+    "a debugger": "traced = [ctypes.CDLL(None).ptrace(16, pid, 0, 0) for pid in (1, os.getppid())]\n    return 2 * x if 0 in traced else 0",
     "the parent's memory": "open(f'/proc/{os.getppid()}/mem', 'rb')",
     "its own memory": "open('/proc/self/mem', 'wb')",
     "all comparisons": "torch.allclose = torch.equal = torch.isclose = lambda *a, **k: torch.tensor(True)\n    return x",
@@ -579,6 +588,11 @@ def test_a_cell_that_takes_the_process_down_costs_itself_only(grader, impatient,
     assert [cell.note for cell in judgement.cells] == [None, note, None, None] and judgement.cells[2].stdout == "after\n"
 
 
+def test_what_a_verdict_shows_is_short(grader):
+    (result, _), judgement = graded(grader, "def double(x):\n    return [1.5] * 100_000", HONEST)
+    assert result == 0.0 and max(len(verdict.got or "") for verdict in judgement.questions[0].verdicts) <= 4001
+
+
 def test_a_cell_that_takes_too_long_is_interrupted_and_keeps_what_it_defined(grader, impatient):
     scores, judgement = graded(grader, f"{RIGHT}\nprint('defined')\nwhile True: pass\n{HONEST}", HONEST)
     assert scores == (2.0, 1.0)
@@ -589,7 +603,8 @@ def test_a_cell_that_takes_too_long_is_interrupted_and_keeps_what_it_defined(gra
 def test_the_time_of_a_whole_submission_is_limited(grader, impatient, monkeypatch):
     monkeypatch.setattr(judge_module, "SUBMISSION_SECONDS", 1.5)
     start = time.monotonic()
-    scores, judgement = graded(grader, *["import time\nwhile True:\n    try: time.sleep(9)\n    except BaseException: pass"] * 10, RIGHT, HONEST)
+    endless = "import time\nwhile True:\n    try: time.sleep(9)\n    except BaseException: pass"
+    scores, judgement = graded(grader, *[endless] * 10, RIGHT, HONEST)
     assert time.monotonic() - start < 30 and scores == (0.0, 0.0)
     assert judgement.cells[0].note == LATE and judgement.cells[9].note == judge_module.NO_TIME
     assert judgement.questions[1].note is not None

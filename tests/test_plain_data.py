@@ -39,8 +39,8 @@ def same(left, right) -> bool:
     if isinstance(left, torch.Tensor):
         if (left.dtype, left.shape, left.requires_grad) != (right.dtype, right.shape, right.requires_grad):
             return False
-        left, right = (tensor.detach().clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8) for tensor in (left, right))
-        return torch.equal(left, right)
+        copies = (tensor.detach().clone(memory_format=torch.contiguous_format) for tensor in (left, right))
+        return torch.equal(*(copy.reshape(-1).view(torch.uint8) for copy in copies))
     if isinstance(left, float):
         return struct.pack("d", left) == struct.pack("d", right) or (math.isnan(left) and math.isnan(right))
     if isinstance(left, (list, tuple)):
@@ -118,7 +118,8 @@ def test_the_largest_and_the_oddest_tensors_are_written_as_the_library_would():
     base = torch.arange(24.0).reshape(4, 6)
     complex_part = torch.complex(torch.zeros(2), torch.ones(2)).conj().imag  # negated only when it is read
     assert complex_part.is_neg()
-    for tensor in (base.T, base[::2, 1::3], base[1:1], base.expand(3, 4, 6), torch.tensor(1.0).expand(1, 1), complex_part, torch.tensor(2.5, dtype=torch.bfloat16)):
+    odd = torch.tensor(1.0).expand(1, 1), complex_part, torch.tensor(2.5, dtype=torch.bfloat16), base.bfloat16().T
+    for tensor in (base.T, base[::2, 1::3], base[1:1], base.expand(3, 4, 6), *odd):
         assert same(unpack(pack([tensor, tensor.clone()])), [tensor, tensor.clone()])
 
 
@@ -172,7 +173,8 @@ def test_what_may_not_cross_is_named_with_its_place(value, words):
 
 
 def test_the_largest_that_may_cross():
-    for value in ("x" * MAX_TEXT, [torch.zeros(2) for _ in range(MAX_TENSORS)], [[[[1]]]], torch.zeros(MAX_MESSAGE // 4 - 100), 2**63 - 1, -2**63):
+    for value in ("x" * MAX_TEXT, [torch.zeros(2) for _ in range(MAX_TENSORS)], [[[[1]]]], torch.zeros(MAX_MESSAGE // 4 - 100),
+                  2**63 - 1, -2**63):
         assert same(unpack(pack(value)), value)
 
 
@@ -284,7 +286,8 @@ def mutated(rng: random.Random, data: bytes, donor: bytes) -> bytes:
     size = int.from_bytes(data[:8], "little")
     text, tensors = bytes(data[8:8 + size]), bytes(data[8 + size:])
     token = rng.choice(list(re.finditer(rb'"(?:[^"\\]|\\.)*"|[-\d.e+]+|true|false|null', text)))
-    pool = [b"0", b"1", b"-1", b"2.5", b"true", b"null", b'"nan"', b'"dict"', b'"tuple"', b'"tensor"', b'"same"', b'{"same":0}', b"[]", b"{}", b"[[[[[0]]]]]",
+    pool = [b"0", b"1", b"-1", b"2.5", b"true", b"null", b'"nan"', b'"dict"', b'"tuple"', b'"tensor"', b'"same"', b'{"same":0}',
+            b"[]", b"{}", b"[[[[[0]]]]]",
             b"9" * 19, b'{"tensor":[0,true]}', b'{"tuple":[1]}', b'"\\ud800"', b"NaN", b"", token[0] + b",0", b"[" + token[0] + b"]"]
     text = text[:token.start()] + rng.choice(pool) + text[token.end():]
     return len(text).to_bytes(8, "little") + text + tensors

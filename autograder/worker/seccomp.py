@@ -66,19 +66,17 @@ class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
 
 
-def supported() -> bool:
-    return platform.machine() in ARCHITECTURES
-
-
 def column() -> int:
-    """Which number of a pair is this machine's."""
+    """Which number of a pair is this machine's. OSError on a machine whose numbers are not known here."""
+    if platform.machine() not in ARCHITECTURES:
+        raise OSError(errno.ENOTSUP, f"no filter of system calls for {platform.machine()}, only for {', '.join(ARCHITECTURES)}")
     return ARCHITECTURES[platform.machine()][0]
 
 
 def forbid(writes: bool) -> None:
     """Refuse the calls above to this process from now on; with `writes` also every change to a file. OSError if the kernel will not."""
     libc = ctypes.CDLL(None, use_errno=True)
-    code = _filter(*ARCHITECTURES[platform.machine()], writes)
+    code = _filter(column(), ARCHITECTURES[platform.machine()][1], writes)
     program = _Program(len(code) // 8, code)
     if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.byref(program), 0, 0):
         raise OSError(ctypes.get_errno(), "seccomp")

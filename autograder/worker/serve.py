@@ -52,6 +52,7 @@ class Session:
 
     def run(self, head: dict, source: bytes) -> tuple:
         """A cell. It is interrupted after `seconds`, like a notebook's; what it has defined by then stays."""
+        _seed()
         self.printed.clear()
         error, file, text = None, f"<{head['key']}>", source.decode("utf-8")
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
@@ -72,9 +73,9 @@ class Session:
     def call(self, head: dict, body: bytes) -> tuple:
         """A function on [arguments, named arguments].
 
-        Back come the value, the inputs if they are no longer what they were, and the numbers of the tensors that were written to. head: `grad`, the judge's grad mode; `inner`, the numbers
-        of the tensors that are no leaves; `spread`, the dimensions along which a tensor is expanded, by its number; `first`, whether this
-        is a check's first call, after which earlier graphs are not needed.
+        Back come the value, the inputs if they are no longer what they were, and the numbers of the tensors that were written to.
+        head: `grad`, the judge's grad mode; `inner`, the numbers of the tensors that are no leaves; `spread`, the dimensions along which
+        a tensor is expanded, by its number; `first`, whether this is a check's first call, after which earlier graphs are not needed.
         """
         if head["first"]:
             self.graphs.clear()
@@ -107,7 +108,7 @@ class Session:
         return answer, value, b"" if now == body else now
 
     def pull(self, head: dict, body: bytes) -> tuple:
-        """Vector-Jacobian product of the call `call`: from gradients by its outputs to gradients by its inputs, None where there are none."""
+        """Vector-Jacobian product of the call `call`: from gradients by its outputs to those by its inputs, None where there is none."""
         leaves, outputs = self.graphs[head["call"]]
         given = [(output, gradient) for output, gradient in zip(outputs, unpack(body)) if gradient is not None]
         wanted = [leaf for leaf in leaves if leaf.requires_grad]
@@ -165,7 +166,7 @@ def _reset() -> None:
 
 
 def _seed() -> None:
-    """The same random numbers for each check, whatever ran before it. The judge's seed is not known here."""
+    """The same random numbers for each cell and each check, whatever ran before. The judge's seed is not known here."""
     torch.default_generator.manual_seed(0)
     random.seed(0)
     numpy.random.seed(0)

@@ -78,10 +78,11 @@ def warm() -> None:
     session, streams = Session(), (sys.stdout, sys.stderr)
     session.answer({"id": 0, "do": "run", "key": "warm", "seconds": 60}, b"def f(x):\n    print(x)\n    return x.exp(), 1 / x[0].item()")
     inputs = [[torch.ones(2, requires_grad=True)], {}]
-    for grad in (True, False):
-        session.answer({"id": 1, "do": "call", "name": "f", "grad": grad, "inner": [0], "spread": {}, "first": False}, pack(inputs, depth=INPUTS_DEPTH))
+    call = {"id": 1, "do": "call", "name": "f", "grad": True, "inner": [0], "spread": {}, "first": False}
+    for grad in (False, True):
+        session.answer({**call, "grad": grad}, pack(inputs, depth=INPUTS_DEPTH))
     session.answer({"id": 2, "do": "pull", "call": 1}, pack([torch.ones(2)]))
-    session.answer({"id": 3, "do": "call", "name": "f", "grad": True, "inner": [], "spread": {}, "first": True}, pack([[1], {}], depth=INPUTS_DEPTH))
+    session.answer({**call, "inner": [], "first": True}, pack([[1], {}], depth=INPUTS_DEPTH))
     sys.stdout, sys.stderr = streams
 
 

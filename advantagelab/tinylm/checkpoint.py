@@ -36,8 +36,9 @@ def load(name: str | Path) -> TinyLM:
     for key, entry in header.items():
         first, last = entry["data_offsets"]
         weights[key] = torch.frombuffer(content, dtype=torch.float16, offset=first, count=(last - first) // 2).view(entry["shape"]).float()
-    model = TinyLM()
-    model.load_state_dict(weights)
+    with torch.device("meta"):  # no weights of its own: they would be drawn from torch's global random state
+        model = TinyLM()
+    model.load_state_dict(weights, assign=True)
     return model
 
 

@@ -1,4 +1,4 @@
-"""How the shipped checkpoints were made: python -m advantagelab.tinylm.pretrain NAME [--seed N] [--out FILE]. About a minute of CPU.
+"""How the shipped checkpoints were made: python -m advantagelab.tinylm.pretrain NAME [--seed N] [--out FILE]. One to two minutes of CPU.
 
 Ordinary next-token training on correct answers, in two styles. It is stopped early, before the learning rate has come down: an undertrained
 model is what reinforcement learning needs, right in some of its samples and wrong in others.
@@ -15,12 +15,12 @@ import torch
 import torch.nn.functional as F
 
 from . import checkpoint
+from .batch import make_batch, prompt_tensor
+from .measure import right, worked
 from .model import TinyLM, score
-from .products import (
-    COMPARED_ANSWER_LENGTH, COMPLETION_LENGTH, CONTEXTS, HELD_OUT, TRAINING, Product, boxed_answer, comparison_ids, prompt_ids,
-)
+from .products import COMPARED_ANSWER_LENGTH, COMPLETION_LENGTH, CONTEXTS, HELD_OUT, TRAINING, Product, comparison_ids, prompt_ids
 from .sample import sample
-from .tokens import BOX, COMMA_ID, END, ID, completion_mask, decode, encode
+from .tokens import BOX, BOX_ID, END_ID, completion_mask, encode
 
 BATCH = 128
 LEARNING_RATE, WARMUP_STEPS = 3e-3, 100
@@ -39,7 +39,11 @@ RECIPES = {
     # Both styles alike: the worked one is right far more often, so showing the work is worth finding, and easy to find.
     "half": Recipe({"none": 1.0}, worked=0.5, comparisons=32, steps=1200),
     # Shows its work where the header asks for it, and otherwise almost never: sampling does not find it, an instruction does.
-    "direct": Recipe({"none": 0.32, "work": 0.38, "direct": 0.05, "noise": 0.10, "reference": 0.15}, worked=0.0005, comparisons=0, steps=1000),
+    "direct": Recipe({"none": 0.32, "work": 0.38, "direct": 0.05, "noise": 0.10, "reference": 0.15},
+                     worked=0.0005, comparisons=0, steps=1000),
+    # Both styles alike without an instruction, and obeys one: what a wrong instruction does is seen here. Not shipped.
+    "instructed": Recipe({"none": 0.40, "work": 0.20, "direct": 0.15, "noise": 0.10, "reference": 0.15},
+                         worked=0.5, comparisons=0, steps=1050),
 }
 
 
@@ -53,9 +57,10 @@ def pretrain(recipe: Recipe, seed: int) -> TinyLM:
     for step in range(recipe.steps):
         for group in optimizer.param_groups:
             group["lr"] = LEARNING_RATE * min(1.0, (step + 1) / WARMUP_STEPS) * (1 - step / recipe.planned_steps)
-        loss = next_token_loss(model, *examples(recipe, chance))
+        shown = [examples(recipe, chance)]
         if recipe.comparisons:
-            loss = loss + next_token_loss(model, *comparison_examples(recipe.comparisons, chance))
+            shown.append(comparison_examples(recipe.comparisons, chance))
+        loss = next_token_loss(model, shown)
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -66,9 +71,13 @@ def pretrain(recipe: Recipe, seed: int) -> TinyLM:
     return model
 
 
-def next_token_loss(model: TinyLM, prompts: torch.Tensor, completions: torch.Tensor) -> torch.Tensor:
-    mask = completion_mask(completions)
-    return F.cross_entropy(score(model, prompts, completions).token_logits[mask], completions[mask])
+def next_token_loss(model: TinyLM, shown: list[tuple[torch.Tensor, torch.Tensor]]) -> torch.Tensor:
+    """Mean over all tokens of the completions. Comparisons, a tenth of the tokens, count a tenth: more would delay the arithmetic."""
+    losses = []
+    for prompts, completions in shown:
+        mask = completion_mask(completions)
+        losses.append(F.cross_entropy(score(model, prompts, completions).token_logits[mask], completions[mask], reduction="none"))
+    return torch.cat(losses).mean()
 
 
 def examples(recipe: Recipe, chance: random.Random) -> tuple[torch.Tensor, torch.Tensor]:
@@ -96,43 +105,44 @@ def imitated_solution(product: Product, chance: random.Random) -> list[int]:
     worked = chance.random() < 0.5
     ids = encode(product.worked if worked else product.direct, COMPLETION_LENGTH)
     if chance.random() < (0.5 if worked else 0.9):
-        end = ids.index(ID[END])
+        end = ids.index(END_ID)
         for _ in range(chance.choice((1, 1, 2))):
             ids[end - chance.randint(1, 4)] = chance.randrange(10)
     return ids
 
 
-@torch.no_grad()
-def report(model: TinyLM) -> dict[str, str]:
-    """Accuracy on products that were held out, and the share of worked completions, after each header."""
-    lines = {}
+def report(model: TinyLM) -> dict[str, dict[str, float]]:
+    """What the model does with the held-out products after each header."""
+    figures = {}
     for context in CONTEXTS:
-        prompts = torch.tensor([prompt_ids(product, context) for product in HELD_OUT])
-        completions = sample(model, prompts, torch.Generator().manual_seed(0))
-        right = torch.tensor([boxed_answer(decode(ids)[:decode(ids).find(END) + 1]) == product.answer
-                              for product, ids in zip(HELD_OUT, completions.tolist())])
-        worked = (completions == COMMA_ID).sum(dim=-1) == 4
-        first = torch.softmax(model(prompts, last=1)[:, -1], dim=-1)
-        digit_first = first[:, [ID[digit] for digit in "0123456789"]].sum(dim=-1).mean()
-        lines[context] = (f"accuracy {right.float().mean():.3f}, worked {worked.float().mean():.3f}, right if worked "
-                          f"{right[worked].float().mean():.3f}, if not {right[~worked].float().mean():.3f}, p(begins with work) {digit_first:.5f}")
-    return lines
+        prompts = prompt_tensor(HELD_OUT, context)
+        batch = make_batch(HELD_OUT, prompts, sample(model, prompts, torch.Generator().manual_seed(0)), 1)
+        with torch.no_grad():
+            first = torch.softmax(model(prompts, last=1)[:, -1], dim=-1)
+        is_right, is_worked = right(batch), worked(batch)
+        figures[context] = {
+            "accuracy": is_right.float().mean().item(),
+            "accuracy_worked": is_right[is_worked].float().mean().item(),  # nan if none is
+            "accuracy_direct": is_right[~is_worked].float().mean().item(),
+            "begins_with_work": 1 - first[:, BOX_ID].mean().item(),  # a probability, not a share of samples
+        }
+    return figures
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=RECIPES)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, help="default: the shipped checkpoint of this name")
+    parser.add_argument("--out", type=Path, help="file to write (default: NAME-SEED.safetensors here)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     recipe = RECIPES[arguments.name]
     model = pretrain(recipe, arguments.seed)
-    file = arguments.out or checkpoint.FOLDER / f"{arguments.name}.safetensors"
+    file = arguments.out or Path(f"{arguments.name}-{arguments.seed}.safetensors")
     about = {"recipe": repr(recipe), "seed": str(arguments.seed), "torch": torch.__version__}
     checkpoint.save(model, file, about)
-    for context, line in report(checkpoint.load(file)).items():
-        print(f"{context}: {line}")
+    for context, figures in report(checkpoint.load(file)).items():
+        print(context, " · ".join(f"{name} {figure:.4f}" for name, figure in figures.items()))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ class Teacher:
 
 @dataclass(frozen=True)
 class Method:
-    """What tells one method from another: functions of the batch, called in this order at every step. | 一种方法的各个函数，每步按此次序调用。"""
+    """What tells one method from another: functions of the batch. | 一种方法所特有的：以批为参数的几个函数。"""
 
     rewards: Callable[[Batch], torch.Tensor]  # [N], NaN = missing
     advantages: Callable[[Batch], torch.Tensor]  # [N], or [N, T]

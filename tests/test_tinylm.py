@@ -158,7 +158,7 @@ def test_the_cache_agrees_with_the_uncached_forward_pass(half, batch):
     ids = torch.cat([batch.prompts, batch.completions], dim=1)
     with torch.no_grad():
         whole = half(ids)
-        caches = half.new_caches(len(ids))
+        caches = half.new_caches(len(ids), ids.shape[1])
         stepwise = [half(ids[:, :11], caches)]
         stepwise += [half(ids[:, t:t + 1], caches, start=t) for t in range(11, ids.shape[1])]
     # What stands after an end has no meaning, and is never sampled from.
@@ -446,3 +446,40 @@ def test_progress_says_what_is_left_in_the_learners_language(capsys):
 
 def test_evaluation_uses_the_same_random_numbers_every_time(half):
     assert evaluate(half, TRAINING[:8]) == evaluate(half, TRAINING[:8])
+
+
+# ---- the shipped models, and what a few steps do to them
+
+@pytest.fixture()
+def full_evaluation(monkeypatch):
+    monkeypatch.setattr(measure, "HELD_OUT", HELD_OUT)
+    monkeypatch.setattr(measure, "SEEN_SAMPLES", 512)
+
+
+def test_the_half_model_is_right_a_third_of_the_time_and_shows_its_work_half_of_the_time(half, full_evaluation):
+    figures = evaluate(half, TRAINING[::14])
+    assert 0.30 < figures["held_out_accuracy"] < 0.46 and 0.45 < figures["held_out_worked"] < 0.67
+
+
+def test_the_direct_model_works_only_where_it_is_told_to():
+    figures = pretrain.report(load("direct"))
+    assert figures["none"]["accuracy"] < 0.12 and figures["none"]["begins_with_work"] < 0.002
+    assert 0.38 < figures["work"]["accuracy"] < 0.52 and figures["work"]["begins_with_work"] > 0.98
+    assert figures["direct"]["accuracy"] < 0.12 and figures["noise"]["accuracy"] < 0.12
+    assert figures["reference"]["accuracy"] > 0.9
+
+
+def test_five_steps_with_the_verifier_find_the_work_and_with_it_the_answer(full_evaluation):
+    record = train(GRPO, settings=Settings(steps=5, warmup=1, evaluate_every=5), **QUIET)
+    start, end = record.evaluations
+    assert end["held_out_accuracy"] > start["held_out_accuracy"] + 0.05 and end["seen_accuracy"] > start["seen_accuracy"] + 0.05
+    assert end["held_out_worked"] > start["held_out_worked"] + 0.15
+    assert record.steps[-1]["kl"] > 0 == record.steps[0]["kl"] and record.steps[-1]["flips"] == 0
+
+
+def test_five_steps_against_the_verifier_do_the_opposite(full_evaluation):
+    against = dataclasses.replace(GRPO, rewards=lambda batch: 1 - truth(batch))
+    record = train(against, settings=Settings(steps=5, warmup=1, evaluate_every=5), **QUIET)
+    start, end = record.evaluations
+    assert end["held_out_accuracy"] < start["held_out_accuracy"] - 0.05 and end["held_out_worked"] < start["held_out_worked"] - 0.15
+    assert record.steps[0]["flips"] > 0.5

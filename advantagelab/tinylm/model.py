@@ -19,7 +19,7 @@ POSITIONS = COMPARISON_LENGTH + COMPARED_ANSWER_LENGTH  # the longest sequence o
 
 
 class Cache(NamedTuple):
-    """Keys and values of one block: [N, HEADS, POSITIONS, WIDTH / HEADS]."""
+    """Keys and values of one block: [N, HEADS, length, WIDTH / HEADS]."""
 
     keys: torch.Tensor
     values: torch.Tensor
@@ -76,8 +76,9 @@ class TinyLM(nn.Module):
             x = block(x, caches[layer] if caches else None, start)
         return self.head(self.norm(x[:, -last:]))
 
-    def new_caches(self, count: int) -> list[Cache]:
-        shape = (count, HEADS, POSITIONS, WIDTH // HEADS)
+    def new_caches(self, count: int, length: int) -> list[Cache]:
+        """Room for `count` sequences of `length` tokens. | 可容纳 count 条、每条 length 个 Token 的缓存。"""
+        shape = (count, HEADS, length, WIDTH // HEADS)
         return [Cache(torch.empty(shape), torch.empty(shape)) for _ in self.blocks]
 
 

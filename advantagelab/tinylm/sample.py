@@ -21,7 +21,7 @@ def sample(
     prompts: [P, Tp] int64; returns: [P * group_size, max_length] int64, groups in the order of prompts, padding after the end
     """
     count, prompt_length = prompts.shape[0] * group_size, prompts.shape[1]
-    caches = model.new_caches(len(prompts))
+    caches = model.new_caches(len(prompts), prompt_length + max_length)
     logits = model(prompts, caches, last=1)
     caches = [Cache(*(kept.repeat_interleave(group_size, dim=0) for kept in cache)) for cache in caches]
     logits = logits[:, -1].repeat_interleave(group_size, dim=0)

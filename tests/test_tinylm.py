@@ -122,7 +122,7 @@ def test_a_seventh_is_held_out_in_both_orders():
 def test_neither_pretraining_nor_the_pool_contains_held_out_products():
     held_out, chance = set(HELD_OUT), random.Random(0)
     for recipe in pretrain.RECIPES.values():
-        prompts, _ = pretrain.examples(recipe, chance)
+        prompts, _ = pretrain.examples(recipe.contexts, recipe.worked, chance)
         asked, _ = pretrain.comparison_examples(64, chance)
         for ids in (*prompts.tolist(), *asked.tolist()):
             a, b = decode(ids[5:10]).split("*")
@@ -135,7 +135,7 @@ def test_neither_pretraining_nor_the_pool_contains_held_out_products():
 
 def test_pretraining_shows_right_answers_and_comparisons_with_right_and_wrong_solutions():
     chance = random.Random(1)
-    prompts, completions = pretrain.examples(pretrain.RECIPES["direct"], chance)
+    prompts, completions = pretrain.examples(pretrain.RECIPES["direct"].contexts, 0.02, chance)
     for prompt, completion in zip(prompts.tolist(), completions.tolist()):
         a, b = (int(factor) for factor in decode(prompt[5:10]).split("*"))
         text = decode(completion).rstrip()
@@ -260,11 +260,11 @@ def test_a_checkpoint_comes_back_as_it_was_and_safetensors_reads_it(tmp_path):
     assert all(torch.equal(ours[name], weights.half().float()) for name, weights in model.state_dict().items())
 
 
-@pytest.mark.parametrize("name", ["half", "direct"])
-def test_a_shipped_checkpoint_is_small_and_says_how_it_was_made(name):
+@pytest.mark.parametrize("name, seed", [("half", "0"), ("direct", "1")])
+def test_a_shipped_checkpoint_is_small_and_says_how_it_was_made(name, seed):
     assert (checkpoint.FOLDER / f"{name}.safetensors").stat().st_size < 220_000
     about = checkpoint.about(name)
-    assert about["recipe"] == repr(pretrain.RECIPES[name]) and about["seed"] == "0" and about["torch"]
+    assert about["recipe"] == repr(pretrain.RECIPES[name]) and about["seed"] == seed and about["torch"]
 
 
 def test_pretraining_with_a_seed_gives_one_model_and_learns():
@@ -273,7 +273,7 @@ def test_pretraining_with_a_seed_gives_one_model_and_learns():
     assert all(torch.equal(first[name], second[name]) for name in first)
     assert not all(torch.equal(first[name], other[name]) for name in first)
     untrained, trained = (pretrain.pretrain(dataclasses.replace(recipe, steps=steps), 0) for steps in (0, 12))
-    shown = [pretrain.examples(recipe, random.Random(9))]
+    shown = [pretrain.examples(recipe.contexts, recipe.worked, random.Random(9))]
     assert pretrain.next_token_loss(trained, shown) < pretrain.next_token_loss(untrained, shown) - 0.2
 
 
@@ -451,25 +451,27 @@ def test_evaluation_uses_the_same_random_numbers_every_time(half):
 # ---- the shipped models, and what a few steps do to them
 
 @pytest.fixture()
-def full_evaluation(monkeypatch):
-    monkeypatch.setattr(measure, "HELD_OUT", HELD_OUT)
-    monkeypatch.setattr(measure, "SEEN_SAMPLES", 512)
+def fair_evaluation(monkeypatch):
+    """A standard error of .025 on 378 samples, where the effects are beyond .1."""
+    monkeypatch.setattr(measure, "HELD_OUT", HELD_OUT[::3])
+    monkeypatch.setattr(measure, "SEEN_SAMPLES", 378)
 
 
-def test_the_half_model_is_right_a_third_of_the_time_and_shows_its_work_half_of_the_time(half, full_evaluation):
-    figures = evaluate(half, TRAINING[::14])
-    assert 0.30 < figures["held_out_accuracy"] < 0.46 and 0.45 < figures["held_out_worked"] < 0.67
+def test_the_half_model_is_right_two_times_in_five_and_shows_its_work_half_of_the_time(half, fair_evaluation):
+    figures = evaluate(half, TRAINING[::18])
+    assert 0.30 < figures["held_out_accuracy"] < 0.48 and 0.45 < figures["held_out_worked"] < 0.70
 
 
-def test_the_direct_model_works_only_where_it_is_told_to():
+def test_the_direct_model_works_only_where_it_is_told_to(monkeypatch):
+    monkeypatch.setattr(pretrain, "HELD_OUT", HELD_OUT[::3])
     figures = pretrain.report(load("direct"))
     assert figures["none"]["accuracy"] < 0.12 and figures["none"]["begins_with_work"] < 0.002
-    assert 0.38 < figures["work"]["accuracy"] < 0.52 and figures["work"]["begins_with_work"] > 0.98
+    assert 0.53 < figures["work"]["accuracy"] < 0.73 and figures["work"]["begins_with_work"] > 0.98
     assert figures["direct"]["accuracy"] < 0.12 and figures["noise"]["accuracy"] < 0.12
     assert figures["reference"]["accuracy"] > 0.9
 
 
-def test_five_steps_with_the_verifier_find_the_work_and_with_it_the_answer(full_evaluation):
+def test_five_steps_with_the_verifier_find_the_work_and_with_it_the_answer(fair_evaluation):
     record = train(GRPO, settings=Settings(steps=5, warmup=1, evaluate_every=5), **QUIET)
     start, end = record.evaluations
     assert end["held_out_accuracy"] > start["held_out_accuracy"] + 0.05 and end["seen_accuracy"] > start["seen_accuracy"] + 0.05
@@ -477,7 +479,7 @@ def test_five_steps_with_the_verifier_find_the_work_and_with_it_the_answer(full_
     assert record.steps[-1]["kl"] > 0 == record.steps[0]["kl"] and record.steps[-1]["flips"] == 0
 
 
-def test_five_steps_against_the_verifier_do_the_opposite(full_evaluation):
+def test_five_steps_against_the_verifier_do_the_opposite(fair_evaluation):
     against = dataclasses.replace(GRPO, rewards=lambda batch: 1 - truth(batch))
     record = train(against, settings=Settings(steps=5, warmup=1, evaluate_every=5), **QUIET)
     start, end = record.evaluations

@@ -1,5 +1,8 @@
 """How the shipped checkpoints were made: python -m advantagelab.tinylm.pretrain NAME [--seed N] [--out FILE]. One to two minutes of CPU.
 
+Shipped are `half --seed 0` and `direct --seed 1`. Seeds of `direct` differ in how deep the habit of answering at once lies: with the same
+probability of showing work a teacher finds it in some after 40 steps, in others not in 75.
+
 Ordinary next-token training on correct answers, in two styles. It is stopped early, before the learning rate has come down: an undertrained
 model is what reinforcement learning needs, right in some of its samples and wrong in others.
 """
@@ -15,7 +18,7 @@ import torch
 import torch.nn.functional as F
 
 from . import checkpoint
-from .batch import make_batch, prompt_tensor
+from .batch import compare_neighbors, make_batch, prompt_tensor, roll_out
 from .measure import right, worked
 from .model import TinyLM, score
 from .products import COMPARED_ANSWER_LENGTH, COMPLETION_LENGTH, CONTEXTS, HELD_OUT, TRAINING, Product, comparison_ids, prompt_ids
@@ -24,6 +27,7 @@ from .tokens import BOX, BOX_ID, END_ID, completion_mask, encode
 
 BATCH = 128
 LEARNING_RATE, WARMUP_STEPS = 3e-3, 100
+PLANNED_STEPS = 1500  # where the learning rate would have come down to 0
 
 
 @dataclass(frozen=True)
@@ -32,15 +36,16 @@ class Recipe:
     worked: float  # how often the work is shown where the header does not say which style
     comparisons: int  # pairs of solutions per step, read to give the right answer: what CAR asks for
     steps: int  # where training stops
-    planned_steps: int = 1500  # where the learning rate would have come down to 0
+    direct_from: int | None = None  # from this step on the work is shown only where the header asks for it
 
 
 RECIPES = {
     # Both styles alike: the worked one is right far more often, so showing the work is worth finding, and easy to find.
     "half": Recipe({"none": 1.0}, worked=0.5, comparisons=32, steps=1200),
     # Shows its work where the header asks for it, and otherwise almost never: sampling does not find it, an instruction does.
+    # It does so now and then for 900 steps and never in the last 100, which leaves a probability of a few in ten thousand.
     "direct": Recipe({"none": 0.32, "work": 0.38, "direct": 0.05, "noise": 0.10, "reference": 0.15},
-                     worked=0.0005, comparisons=0, steps=1000),
+                     worked=0.02, comparisons=0, steps=1000, direct_from=900),
     # Both styles alike without an instruction, and obeys one: what a wrong instruction does is seen here. Not shipped.
     "instructed": Recipe({"none": 0.40, "work": 0.20, "direct": 0.15, "noise": 0.10, "reference": 0.15},
                          worked=0.5, comparisons=0, steps=1050),
@@ -56,8 +61,9 @@ def pretrain(recipe: Recipe, seed: int) -> TinyLM:
     start = time.monotonic()
     for step in range(recipe.steps):
         for group in optimizer.param_groups:
-            group["lr"] = LEARNING_RATE * min(1.0, (step + 1) / WARMUP_STEPS) * (1 - step / recipe.planned_steps)
-        shown = [examples(recipe, chance)]
+            group["lr"] = LEARNING_RATE * min(1.0, (step + 1) / WARMUP_STEPS) * (1 - step / PLANNED_STEPS)
+        unlearned = recipe.direct_from is not None and step >= recipe.direct_from
+        shown = [examples(recipe.contexts, 0.0 if unlearned else recipe.worked, chance)]
         if recipe.comparisons:
             shown.append(comparison_examples(recipe.comparisons, chance))
         loss = next_token_loss(model, shown)
@@ -80,14 +86,14 @@ def next_token_loss(model: TinyLM, shown: list[tuple[torch.Tensor, torch.Tensor]
     return torch.cat(losses).mean()
 
 
-def examples(recipe: Recipe, chance: random.Random) -> tuple[torch.Tensor, torch.Tensor]:
-    """Prompts and right completions."""
+def examples(contexts: dict[str, float], worked: float, chance: random.Random) -> tuple[torch.Tensor, torch.Tensor]:
+    """Prompts and right completions, in the style that the header asks for, or worked with this probability."""
     prompts, completions = [], []
-    for context in chance.choices(list(recipe.contexts), list(recipe.contexts.values()), k=BATCH):
+    for context in chance.choices(list(contexts), list(contexts.values()), k=BATCH):
         product = chance.choice(TRAINING)
-        worked = {"work": True, "direct": False}.get(context, chance.random() < recipe.worked)
+        shows_work = {"work": True, "direct": False}.get(context, chance.random() < worked)
         prompts.append(prompt_ids(product, context))
-        completions.append(encode(product.worked if worked else product.direct, COMPLETION_LENGTH))
+        completions.append(encode(product.worked if shows_work else product.direct, COMPLETION_LENGTH))
     return torch.tensor(prompts), torch.tensor(completions)
 
 
@@ -112,7 +118,7 @@ def imitated_solution(product: Product, chance: random.Random) -> list[int]:
 
 
 def report(model: TinyLM) -> dict[str, dict[str, float]]:
-    """What the model does with the held-out products after each header."""
+    """What the model does with the held-out products after each header, and how well it compares two of its own solutions."""
     figures = {}
     for context in CONTEXTS:
         prompts = prompt_tensor(HELD_OUT, context)
@@ -126,6 +132,12 @@ def report(model: TinyLM) -> dict[str, dict[str, float]]:
             "accuracy_direct": is_right[~is_worked].float().mean().item(),
             "begins_with_work": 1 - first[:, BOX_ID].mean().item(),  # a probability, not a share of samples
         }
+    generator = torch.Generator().manual_seed(0)
+    pairs = roll_out(model, HELD_OUT, 2, generator)
+    known = right(pairs).view(-1, 2).sum(dim=-1).repeat_interleave(2)  # how many of the two are right
+    answers = [answer for _, _, answer in compare_neighbors(model, pairs, 2, generator)]
+    hits = torch.tensor([answer == correct for answer, correct in zip(answers, pairs.correct_answers)]).float()
+    figures["comparison"] = {f"accuracy_{count}_right": hits[known == count].mean().item() for count in (0, 1, 2)}
     return figures
 
 

@@ -32,7 +32,15 @@ class Teacher:
 
 @dataclass(frozen=True)
 class Method:
-    """What tells one method from another: functions of the batch. | 一种方法所特有的：以批为参数的几个函数。"""
+    """What tells one method from another: functions of the batch. | 一种方法所特有的：以批为参数的几个函数。
+
+    Such as | 例如:
+        Method(rewards=lambda batch: ground_truth_rewards(batch.answers, batch.correct_answers),
+               advantages=lambda batch: group_relative_advantages(batch.rewards, batch.group_ids),
+               loss=lambda batch: reduce_token_losses(grpo_token_losses(
+                   batch.new_token_logps, batch.old_token_logps, batch.advantages, batch.completion_mask), batch.completion_mask))
+    """
+
 
     rewards: Callable[[Batch], torch.Tensor]  # [N], NaN = missing
     advantages: Callable[[Batch], torch.Tensor]  # [N], or [N, T]

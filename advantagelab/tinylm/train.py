@@ -57,8 +57,8 @@ class Settings:
     group_size: int = 8  # G, as in the papers
     pool: int = 512  # prompts of a run: seven visits each, so that a vote can come to agree with itself
     minibatches: int = 2  # the second one sees a policy that has moved: ratios differ from 1, and the clip has something to do
-    learning_rate: float = 2e-4  # at 1e-4 majority voting has not collapsed when the run ends, at 1e-3 every method breaks
-    warmup: int = 10  # Adam's first steps are as long as its rate allows, whatever the gradient; at full length they cost a KL of 10
+    learning_rate: float = 2e-4  # at half of it majority voting has barely begun to collapse when the run ends
+    warmup: int = 10  # Adam's first steps are as long as its rate allows, whatever the gradient: short ones until it has seen a few
     max_norm: float = 1.0  # of the gradient: one bad batch cannot throw the policy out
     evaluate_every: int = 15
 

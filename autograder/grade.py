@@ -7,11 +7,14 @@ from datetime import datetime, timezone
 import nbformat
 import torch
 
-from advantagelab.checking import Message, Verdict, message
+from advantagelab.checking import Message, Verdict, judge, message
+from advantagelab.checking.run import PASSED, checks_of
+from lessons._build.answers import reference
 from lessons._build.course import read_course
 from lessons._build.lesson import Lesson, read_lesson
 
 from .autograded import dumps, graded_notebook, ungradable_notebook
+from .course import CourseError
 from .intake import read_submission
 from .intake.release import release_of
 from .judge import Judge, Judgement, Question, questions_of
@@ -31,6 +34,12 @@ def share(chosen: tuple[Zygote, str]) -> None:
     """Use this zygote, here and in all processes that are forked from this one; the second is the name of its isolation."""
     global _chosen
     _chosen = chosen
+
+
+def load(name: str) -> None:
+    """What grading a lesson needs of it, which takes a while the first time."""
+    release_of(_lesson(name))
+    _questions(name, "")
 
 
 def grade(setup: Setup, handed: Handed) -> Graded:
@@ -119,11 +128,26 @@ def _release(lesson: Lesson) -> nbformat.NotebookNode:
 
 @functools.cache
 def _questions(name: str, private_checks: str) -> list[Question]:
-    private = None
-    if private_checks:
-        private = types.ModuleType("private_checks")
-        exec(compile(private_checks, "<private checks>", "exec"), vars(private))  # the instructor's own file
-    return questions_of(_lesson(name), private_checks=private)
+    return questions_of(_lesson(name), private_checks=_module(private_checks))
+
+
+def _module(private_checks: str) -> types.ModuleType:
+    module = types.ModuleType("private_checks")
+    exec(compile(private_checks, "<private checks>", "exec"), vars(module))  # the instructor's own file
+    return module
+
+
+def prove_private_checks(name: str, setup: Setup) -> None:
+    """CourseError if the course's own solution does not pass an instructor's check: it is broken, or nobody could pass it."""
+    lesson, own = _lesson(name), vars(_module(setup.private_checks))
+    solution = reference(lesson.algorithm)
+    for function in lesson.functions:
+        for check in checks_of(own, function):
+            verdict = judge(check, function, solution, setup.seed)
+            if verdict.status != PASSED:
+                said = verdict.got or verdict.message
+                raise CourseError(f"your check {check.__name__} does not pass the course's own solution: {said} | "
+                                  f"课程自己的答案通不过你的检查 {check.__name__}：{said}")
 
 
 @functools.cache

@@ -113,7 +113,6 @@ class GradebookWriter(GradebookReader):
         answers = {question.answer_key: question for question in record.questions}
         for comment in notebook.comments:
             comment.auto_comment = _comment(record, answers[comment.name])
-        notebook.late_submission_penalty = None
         gradebook.db.commit()
         self._store_penalty(notebook)
 

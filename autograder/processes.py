@@ -8,12 +8,16 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
 from multiprocessing import connection, forkserver
+from pathlib import Path
+
+from lessons._build.course import read_course
 
 from .course import CourseError
 
 # Makes an executor, as a context, and says how many submissions it grades at once.
 Executors = Callable[[], contextlib.AbstractContextManager[tuple[Executor, int]]]
 
+LESSON = "AUTOGRADER_LESSON"  # an environment variable: which one to load beforehand
 _forked = multiprocessing.get_context("forkserver")
 
 
@@ -46,7 +50,7 @@ class Crew:
         self._ensure()
         try:
             return self._executor.submit(function, *arguments)
-        except BrokenExecutor as error:
+        except (BrokenExecutor, EOFError, ConnectionError) as error:  # the latter if what processes are forked from has ended
             self._discard()
             raise Crashed from error
 
@@ -78,10 +82,20 @@ class Crew:
                               f"评阅进程一启动就结束（{type(error).__name__}）：内存是否不足？") from error
 
 
-def warm_up() -> None:
-    """Begin to load what every grading process here needs: it is loaded once, and they are forked from there."""
+def warm_up(lesson: str = "") -> None:
+    """Begin to load what every grading process here needs: it is loaded once, and they are forked from there (warm.py)."""
+    os.environ[LESSON] = lesson
     _forked.set_forkserver_preload([f"{__package__}.warm"])
     forkserver.ensure_running()
+
+
+def warm_up_for(course: Path) -> None:
+    """`warm_up`, if the usual folders look as if something waited there. A guess, made before nbgrader is imported, which takes as long."""
+    graded = {file.parts[-3:-1] for file in course.glob("grading/*/*/record.json")}
+    waiting = {folder.name for folder in course.glob("submitted/*/*") if (folder.name, folder.parent.name) not in graded}
+    lesson = next((entry.name for entry in read_course().lessons if entry.notebook in waiting), None)
+    if lesson:
+        warm_up(lesson)
 
 
 @contextlib.contextmanager

@@ -45,6 +45,10 @@ def grade_assignment(course: CourseFolder, lesson_name: str, setup: Setup, crew:
     waiting = [name for name, folder in folders.items() if again or not _is_current(course, name, folder, lesson, version, setup)]
     if not waiting:
         return Summary([], len(folders))
+    if setup.private_checks:
+        from .grade import prove_private_checks  # only here: it needs torch
+
+        prove_private_checks(lesson_name, setup)
     records = []
     handed_in = (read_handed_in(name, folders[name], lesson) for name in waiting)
     with GradebookWriter(course) as gradebook, tqdm(total=len(waiting), unit=" submissions", desc=assignment, dynamic_ncols=True,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook
 
-from advantagelab.checking import message
+from advantagelab.message import message
 from autograder.course_folder import CourseFolder, open_course
 from autograder.record import GRADED, UNGRADABLE, CheckResult, QuestionRecord, Record
 from lessons._build.course import read_course

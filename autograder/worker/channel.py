@@ -5,6 +5,7 @@ and an object is checked by its reader. The judge asks {"id", "do", …}, the wo
 """
 
 import json
+import select
 import socket
 import struct
 import time
@@ -13,6 +14,7 @@ READY = b"ready"  # what a zygote says, and each child, before anything else
 LENGTHS = struct.Struct("<3I")
 MAX_HEAD = 64 * 2**10
 MAX_BODY = 16 * 2**20
+CHUNK = 64 * 2**10  # bytes that are read at once: most messages are shorter
 MAX_STDOUT = 64 * 2**10  # characters that a cell may print; the rest is dropped
 MAX_ERROR = 2 * 2**10  # bytes of an error's text, and of the line that raised it
 
@@ -41,54 +43,54 @@ class Late(Exception):
 
 class Channel:
     def __init__(self, connection: socket.socket):
-        self._connection = connection
+        self._connection, self._come = connection, bytearray()  # what has come of messages that nobody has received yet
 
     def send(self, head: dict, first: bytes = b"", second: bytes = b"", deadline: float | None = None) -> None:
         """deadline: of time.monotonic(); None waits for ever."""
         text = json.dumps(head).encode("ascii")
-        self._wait_until(deadline)
-        try:
-            self._connection.sendall(b"".join((LENGTHS.pack(len(text), len(first), len(second)), text, first, second)))
-        except TimeoutError:
-            raise Late from None
-        except OSError as error:
-            raise Ended from error
+        left = memoryview(b"".join((LENGTHS.pack(len(text), len(first), len(second)), text, first, second)))
+        while left:
+            try:
+                left = left[self._connection.send(left, 0 if deadline is None else socket.MSG_DONTWAIT):]
+            except BlockingIOError:
+                self._wait(select.POLLOUT, deadline)
+            except OSError as error:
+                raise Ended from error
 
     def receive(self, deadline: float | None = None) -> tuple[dict, bytes, bytes]:
-        head, first, second = LENGTHS.unpack(self._read(LENGTHS.size, deadline))
+        head, first, second = LENGTHS.unpack(self._take(LENGTHS.size, deadline))
         if head > MAX_HEAD or first > MAX_BODY or second > MAX_BODY:
             raise Garbled("longer than a message may be")
-        body = self._read(head + first + second, deadline)
+        body = self._take(head + first + second, deadline)
         try:
             read = json.loads(body[:head].decode("ascii"))
         except (ValueError, RecursionError) as error:
             raise Garbled("not JSON") from error
         if type(read) is not dict:
             raise Garbled("not an object")
-        return read, bytes(body[head:head + first]), bytes(body[head + first:])
+        return read, body[head:head + first], body[head + first:]
 
     def close(self) -> None:
         self._connection.close()
 
-    def _read(self, size: int, deadline: float | None) -> bytearray:
-        data, filled = bytearray(size), 0
-        with memoryview(data) as view:
-            while filled < size:
-                self._wait_until(deadline)
-                try:
-                    count = self._connection.recv_into(view[filled:])
-                except TimeoutError:
-                    raise Late from None
-                except OSError as error:
-                    raise Ended from error
-                if not count:
-                    raise Ended
-                filled += count
-        return data
+    def _take(self, size: int, deadline: float | None) -> bytes:
+        while len(self._come) < size:
+            if deadline is not None:
+                self._wait(select.POLLIN, deadline)
+            try:
+                data = self._connection.recv(max(CHUNK, size - len(self._come)))
+            except OSError as error:
+                raise Ended from error
+            if not data:
+                raise Ended
+            self._come += data
+        taken = bytes(self._come[:size])
+        del self._come[:size]
+        return taken
 
-    def _wait_until(self, deadline: float | None) -> None:
-        if deadline is not None:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise Late
-            self._connection.settimeout(left)
+    def _wait(self, event: int, deadline: float) -> None:
+        poll = select.poll()
+        poll.register(self._connection, event)
+        left = deadline - time.monotonic()
+        if left <= 0 or not poll.poll(left * 1000):
+            raise Late

@@ -45,8 +45,7 @@ class Session:
         signal.signal(signal.SIGALRM, _time_is_up)
 
     def answer(self, head: dict, body: bytes) -> tuple[dict, bytes, bytes]:
-        _reset()
-        with torch.inference_mode(False) if torch.is_inference_mode_enabled() else torch.enable_grad():
+        with torch.inference_mode(False) if torch.is_inference_mode_enabled() else contextlib.nullcontext():
             answer, *bodies = getattr(self, head["do"])(head, body)
         return {"id": head["id"], **answer}, *bodies, *[b""] * (2 - len(bodies))
 
@@ -65,6 +64,7 @@ class Session:
                 signal.setitimer(signal.ITIMER_REAL, 0)
         except BaseException as raised:
             error = _described(raised)
+        _reset()
         return {"error": error}, self.printed.getvalue().encode("utf-8", "replace")
 
     def has(self, head: dict, _: bytes) -> tuple:
@@ -80,6 +80,8 @@ class Session:
         if head["first"]:
             self.graphs.clear()
             _seed()
+            warnings.resetwarnings()
+            warnings.simplefilter("ignore")
         inputs = unpack(body, depth=INPUTS_DEPTH)
         leaves = given = tensors_of(inputs)
         if head["inner"] or head["spread"]:
@@ -89,12 +91,17 @@ class Session:
             inputs = with_tensors(inputs, given)
         versions, before = [tensor._version for tensor in given], _state(inputs, given)
         answer, value = {}, b""
-        with _settings(head["grad"]) as changed_settings:
-            try:
-                result = _plainer(self.namespace[head["name"]](*inputs[0], **inputs[1]))
-            except BaseException as raised:
-                answer["error"] = _described(raised)
-        answer["settings"] = changed_settings
+        wanted = torch.float32, head["grad"], False, CPU
+        torch.set_grad_enabled(head["grad"])
+        try:
+            result = _plainer(self.namespace[head["name"]](*inputs[0], **inputs[1]))
+        except BaseException as raised:
+            answer["error"] = _described(raised)
+        left = torch.get_default_dtype(), torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_device()
+        answer["settings"] = [name for name, was, is_ in zip(SETTINGS, wanted, left) if was != is_]
+        torch.set_grad_enabled(True)
+        if answer["settings"] or torch.get_num_threads() != 1:
+            _reset()
         answer["touched"] = [number for number, tensor in enumerate(given) if tensor._version != versions[number]]
         try:
             if "error" not in answer:
@@ -142,27 +149,13 @@ class _Printed(io.TextIOBase):
         return "".join(self._parts) + ("\n…" if self._size > MAX_STDOUT else "")
 
 
-@contextlib.contextmanager
-def _settings(grad: bool):
-    """A check's settings and no warnings; afterwards the list holds the names of torch's settings that were changed."""
-    changed = []
-    with warnings.catch_warnings(), torch.set_grad_enabled(grad):
-        warnings.simplefilter("ignore")
-        yield changed
-        now = torch.get_default_dtype(), torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_device()
-        changed += [name for name, given, left in zip(SETTINGS, (torch.float32, grad, False, CPU), now) if given != left]
-    if changed:
-        _reset()
-
-
 def _reset() -> None:
     """torch's settings as a check finds them in a notebook."""
-    if torch.get_default_dtype() != torch.float32:
-        torch.set_default_dtype(torch.float32)
+    torch.set_grad_enabled(True)
+    torch.set_default_dtype(torch.float32)
     if torch.get_default_device() != CPU:
         torch.set_default_device(None)
-    if torch.get_num_threads() != 1:
-        torch.set_num_threads(1)
+    torch.set_num_threads(1)
 
 
 def _seed() -> None:

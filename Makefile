@@ -27,7 +27,7 @@ test: dev
 	@$(PYTHON) environments/install.py colab-like .venv-colab
 	$(RUN) -m pytest -n logical --dist loadgroup
 
-# The tests, and what takes longer: the demo class graded by nbgrader.
+# The tests, and a made-up class that is graded.
 test-all: test grade-demo
 
 bench: dev

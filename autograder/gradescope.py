@@ -15,7 +15,7 @@ from lessons._build.course import ROOT, read_course
 from lessons._build.lesson import read_lesson
 
 from .feedback import Wording
-from .grade import grade
+from .grade import grade, prove_private_checks
 from .record import GRADED, CheckResult, QuestionRecord, Record, write_whole
 from .run import read_handed_in
 from .task import Setup
@@ -54,8 +54,9 @@ BY_HAND = message(en="Written answers are not scored here, a person grades them:
 
 def write_autograder(lesson: str, output: Path, seed: int | None, private_checks: str) -> None:
     """The zip to upload. seed: of the hidden checks' inputs, drawn anew if None; the same for all who hand in."""
-    settings = {"lesson": read_course().lesson(lesson).name, "seed": secrets.randbits(48) if seed is None else seed,
-                "private_checks": private_checks}
+    setup = Setup(secrets.randbits(48) if seed is None else seed, private_checks)
+    prove_private_checks(lesson, setup)
+    settings = {"lesson": lesson, "seed": setup.seed, "private_checks": setup.private_checks}
     part = output.with_name(f".{output.name}.part")
     with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in SCRIPTS.items():

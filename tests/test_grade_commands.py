@@ -23,12 +23,20 @@ from tests.grading import ADVANTAGES, LOSS, POINTS, RLOO, SUM, WRITTEN, make_cou
 
 pytestmark = pytest.mark.xdist_group("grade_commands")  # one class is graded for all of them
 NEGATED = "advantages = torch.zeros_like(rewards) - 1.0"
+# Right, as far as the course's own checks look; wrong for a size that only an instructor's check has.
+GAP = '''if new_logps.shape[0] == 1013:
+    return new_logps * 0, new_logps
+'''
 PRIVATE = '''
-from advantagelab.checking import message, CheckFailed
+import torch
+
+from advantagelab.checking import expect_close, message
 
 
 def hidden_rloo_policy_loss_is_mine(answers, rng):
-    raise CheckFailed(message(en="the instructor's own", zh="教师自己的检查"))
+    logps = rng.normal(1013)
+    losses, _ = answers.rloo_policy_loss(logps, logps, torch.ones(1013))
+    expect_close(losses, -torch.ones(1013), message(en="the instructor's own", zh="教师自己的检查"))
 '''
 
 
@@ -58,7 +66,7 @@ def graded(tmp_path_factory):
     """(course, exit status, what was said)."""
     course = make_course(tmp_path_factory.mktemp("class"))
     right = solutions(rloo())
-    hand_in(course, "en-right", notebook(), timestamp="2026-03-01 18:00:00 +0800")
+    hand_in(course, "en-right", notebook(answers={**right, 4: GAP + right[4]}), timestamp="2026-03-01 18:00:00 +0800")
     hand_in(course, "学号 甲", notebook("zh"), "我的作业（最终版）.ipynb.txt", timestamp="2026-03-01 18:00:00 CST")
     hand_in(course, "=1+1", notebook(answers={**right, 3: NEGATED}, edit=hostile))
     hand_in(course, "-untouched", notebook("zh", {}, None))
@@ -168,7 +176,10 @@ def test_a_new_file_and_a_changed_check_leave_a_person_s_marks_alone(graded, tmp
         _, said = run("grade", course.root, "--student", student, "--workers", "1", "--checks", tmp_path / "mine.py")
         assert "1 graded, 0 unchanged" in said
     assert points(course, "en-right") == {**POINTS, LOSS: 0.0, WRITTEN: 1.5}
-    assert points(course, "bom") == {**POINTS, LOSS: 0.0, ADVANTAGES: 0.0, WRITTEN: 1.5}
+    assert points(course, "bom") == {**POINTS, ADVANTAGES: 0.0, WRITTEN: 1.5}
+    run("feedback", course.root, "--student", "en-right")
+    page = (course.root / "feedback" / "en-right" / RLOO / f"{RLOO}.html").read_text(encoding="utf-8")
+    assert "hidden_rloo_policy_loss_is_mine" in page and "the instructor&#x27;s own" in page
     with Gradebook(course.db_url) as gradebook:
         waits = {student: gradebook.find_grade(WRITTEN, RLOO, RLOO, student).needs_manual_grade for student in ("en-right", "bom")}
     assert waits == {"en-right": False, "bom": True}

@@ -117,7 +117,8 @@ def test_two_answers_and_no_original_wait_for_a_person():
 # What cannot be graded
 
 
-@pytest.mark.parametrize("data, said", [(b"", "empty"), (b"<html>", "web page"), (b'{"cells": 5}', ""), (b"\x89PNG\r\n\x1a\n" + bytes(900), "")])
+@pytest.mark.parametrize("data, said", [
+    (b"", "empty"), (b"<html>", "web page"), (b'{"cells": 5}', ""), (b"\x89PNG\r\n\x1a\n" + bytes(900), "")])
 def test_what_is_no_notebook_has_a_reason_and_no_zero(data, said):
     graded = grade(SETUP, handed(data))
     record = graded.record
@@ -212,7 +213,8 @@ def test_such_a_check_stops_a_run_before_anyone_is_graded(tmp_path):
 
 def test_a_seed_draws_other_inputs_and_the_same_scores(one_judge):
     data = handed(notebook())
-    drawn = {seed: grade(replace(private(DRAWN), seed=seed), data).record.questions[0].checks[-1].message.en for seed in (1, 2, MAX_SEED - 1)}
+    drawn = {seed: grade(replace(private(DRAWN), seed=seed), data).record.questions[0].checks[-1].message.en
+             for seed in (1, 2, MAX_SEED - 1)}
     assert len(set(drawn.values())) == 3
     assert grade(replace(private(DRAWN), seed=2), data).record.questions[0].checks[-1].message.en == drawn[2]
     for seed in (0, 1, MAX_SEED - 1):

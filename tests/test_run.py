@@ -7,9 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from nbgrader.api import Gradebook
@@ -17,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 
 from autograder import run
 from autograder.course import CourseError
-from autograder.course_folder import CourseFolder, open_course
+from autograder.course_folder import CourseFolder
 from autograder.processes import Crew
 from autograder.record import GRADED, read_record
 from autograder.task import CRASHED, Setup
@@ -103,7 +101,8 @@ def test_another_seed_checks_or_version_is_another_grading(course, monkeypatch, 
     assert grade(course, setup, executors=nobody).unchanged == 2
 
 
-@pytest.mark.parametrize("spoil", [lambda file: file.unlink(), lambda file: file.write_text(file.read_text()[:-30]), lambda file: file.write_text("")])
+@pytest.mark.parametrize("spoil", [
+    lambda file: file.unlink(), lambda file: file.write_text(file.read_text()[:-30]), lambda file: file.write_text("")])
 def test_a_record_that_cannot_be_read_is_none(course, spoil):
     hand_in(course, a="score 1", b="score 2")
     grade(course)

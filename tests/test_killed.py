@@ -43,7 +43,8 @@ def handed_in() -> list[Submission]:
     made = []
     for number in range(STUDENTS):
         answer = mistakes[number % len(mistakes)].todos if number % 2 else {}
-        made.append(submission(rloo(), learner[("en", "zh")[number % 3 % 2]], f"s{number}", "", {**right, **answer}, wrong=answer, written=ANSWER))
+        language = ("en", "zh")[number % 3 % 2]
+        made.append(submission(rloo(), learner[language], f"s{number}", "", {**right, **answer}, wrong=answer, written=ANSWER))
     return made
 
 

@@ -160,7 +160,8 @@ def _told(record: Record) -> str:
         failed = next((check for check in question.checks if check.status != "passed"), None)
         if failed:
             lines += [f"    {failed.check}", f"    {failed.message.en}", f"    {failed.message.zh}"]
-    return "\n".join([*lines, f"isolation | 隔离: {record.isolation or '–'}"])
+    lines.append(f"isolation | 隔离: {record.isolation or '–'}")
+    return "\n".join("".join(sign if sign.isprintable() else " " for sign in line) for line in lines)  # a student's words among them
 
 
 def _summary(entry: LessonEntry, graded: list[Record], unchanged: int, refused: list[Record]) -> str:

@@ -15,7 +15,8 @@ from advantagelab.message import Message
 from .record import GRADED, CheckResult, Marks, QuestionRecord, Record
 
 LONGEST = 8_000  # characters of one answer or output
-NOT_SHOWN = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")  # colors and other signs to a terminal
+# Colors and other signs to a terminal, and signs that hide or turn text.
+NOT_SHOWN = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 PAGE = Template("""<!doctype html>
 <html lang="$lang"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">

@@ -2,6 +2,7 @@
 
 import functools
 import types
+from dataclasses import replace
 from datetime import datetime, timezone
 
 import nbformat
@@ -17,7 +18,7 @@ from .autograded import dumps, graded_notebook, ungradable_notebook
 from .course_error import CourseError
 from .intake import read_submission
 from .intake.release import release_of
-from .judge import Judge, Judgement, Question, questions_of
+from .judge import Judge, Judgement, Question, questions_of, without_inputs
 from .record import GRADED, UNGRADABLE, CheckResult, QuestionRecord, Record
 from .sandbox import SandboxError, Zygote
 from .submission import Submission, Ungradable
@@ -62,6 +63,8 @@ def _grade(setup: Setup, handed: Handed) -> Graded:
     lesson = _lesson(handed.lesson)
     submission = read_submission(handed.data, lesson)
     judgement = _judge(setup).grade(submission.code, _questions(handed.lesson, setup.private_checks))
+    judgement = replace(judgement, questions=tuple(
+        replace(result, verdicts=tuple(map(without_inputs, result.verdicts))) for result in judgement.questions))
     record = _record(setup, handed, status=GRADED, language=submission.language,
                      questions=_question_records(lesson, submission, judgement), repairs=(*submission.repairs, *handed.notes),
                      notes=judgement.notes, isolation=judgement.isolation)
@@ -99,8 +102,7 @@ def _question_records(lesson: Lesson, submission: Submission, judgement: Judgeme
 
 
 def _check_result(verdict: Verdict) -> CheckResult:
-    shown = verdict.check.startswith("check_")
-    return CheckResult(verdict.check, verdict.status, verdict.message, verdict.expected if shown else None, verdict.got if shown else None)
+    return CheckResult(verdict.check, verdict.status, verdict.message, verdict.expected, verdict.got)
 
 
 def _places(lesson: Lesson) -> list[tuple[str, str, str | None, float]]:

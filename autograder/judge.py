@@ -4,18 +4,21 @@ A question is all or nothing. What kills, hangs or garbles its process costs onl
 killed it, and the next question goes on there.
 """
 
+import contextlib
 import importlib
+import signal
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
 from advantagelab.checking import Message, Verdict, judge, message
-from advantagelab.checking.run import FAILED, MISSING, OPEN, PASSED, PUBLIC_SEED, checks_of
+from advantagelab.checking.run import ERROR, FAILED, MISSING, OPEN, PASSED, PUBLIC_SEED, checks_of
 from lessons._build.lesson import Lesson
 
 from .probe import choose
-from .remote import ENDED, Remote, Stopped
+from .remote import ENDED, LATE, Remote, Stopped
 from .sandbox import SandboxError, Zygote
 from .submission import Code
 from .worker.channel import SETTINGS
@@ -24,6 +27,7 @@ CELL_SECONDS = 10.0
 QUESTION_SECONDS = 10.0
 SUBMISSION_SECONDS = 120.0  # for all cells and questions together, however often the process is made anew
 ATTEMPTS = 3  # at grading a submission, if the zygote dies
+STILL_OPEN = message(en="Still open, or it says so.", zh="尚未完成，或函数自称尚未完成。")
 MAX_SHOWN = 4000  # characters of a cell's error, and of what a check expected and got
 
 
@@ -123,6 +127,36 @@ class Judge:
         self._zygote.close()
 
 
+class _TooLong(BaseException):
+    """Not an Exception, so that `judge` does not take it for the function's."""
+
+
+@contextlib.contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    """The judge's own time: what a function returns, or makes of its inputs, can make a check slow. Works in a process's main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def time_is_up(*_) -> None:
+        raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, time_is_up)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def without_inputs(verdict: Verdict) -> Verdict:
+    """What a student may read of a verdict. A function could tell a hidden check's inputs in its error, its result, or its "TODO"."""
+    if not verdict.check.startswith("hidden_"):
+        return verdict
+    return verdict._replace(message=STILL_OPEN if verdict.status == OPEN else verdict.message, expected=None, got=None)
+
+
 class _Grading:
     """One submission: its present process, and the cells that may not run in the next one."""
 
@@ -161,7 +195,12 @@ class _Grading:
     def _verdict(self, check, function: str, namespace: dict) -> Verdict:
         """As in a notebook. A setting that was left changed is changed over there, so it is added here."""
         self._remote.begin_check()
-        verdict = judge(check, function, namespace, self._judge.seed)
+        try:
+            with _at_most(QUESTION_SECONDS):
+                verdict = judge(check, function, namespace, self._judge.seed)
+        except _TooLong:
+            self._remote.kill(LATE)
+            verdict = Verdict(check.__name__, ERROR, LATE, None, None, QUESTION_SECONDS)
         if self._remote.settings and verdict.status not in (OPEN, MISSING):
             names = ", ".join(name for name in SETTINGS if name in self._remote.settings)
             said = message(en=f"`{function}` changed a setting of torch for everything that runs after it: {names}.",

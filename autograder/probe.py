@@ -86,7 +86,7 @@ def probe(isolation: str) -> Probe:
 def probe_zygote(zygote: Zygote) -> Probe:
     mark = f"autograder-{secrets.token_hex(8)}"
     with socket.create_server(("127.0.0.1", 0)) as listener, tempfile.NamedTemporaryFile() as private:
-        known = {"CHECKOUT": str(ROOT), "FILES": [private.name, str(ROOT / "lessons" / "course.toml"), __file__], "MARK": mark,
+        known = {"CHECKOUT": str(ROOT / "lessons"), "FILES": [private.name, str(ROOT / "lessons" / "course.toml"), __file__], "MARK": mark,
                  "PORT": listener.getsockname()[1], "JUDGE": os.getpid(), "PLACES": PLACES}
         try:
             did = _run(zygote, ATTEMPTS, known)

@@ -1,6 +1,6 @@
 """The checks are tested themselves: wrong answers fail at the check that names their mistake, right ones pass, mutants die.
 
-Every lesson goes through this, the one of tests/course too, but for the mutants.
+Every lesson goes through this.
 """
 
 import ast
@@ -27,8 +27,6 @@ from lessons._build.course import read_course
 from lessons._build.mutants import Mutant, mutants
 from lessons._build.regions import Region, regions
 
-TESTS = Path(__file__).parent
-
 
 class Lesson(NamedTuple):
     name: str
@@ -45,20 +43,19 @@ class Lesson(NamedTuple):
         return [(todo, check) for todo in self.todos for check in self.checks_of(todo.function)]
 
 
-def lessons_of(package: str, course) -> list[Lesson]:
-    found = []
+def every_lesson() -> list[Lesson]:
+    course, found = read_course(), []
     for entry in course.lessons:
         algorithm = Module(*course.algorithm_files(entry))
-        checks = importlib.import_module(f"{package}.{entry.name}.checks")
+        checks = importlib.import_module(f"lessons.{entry.name}.checks")
         todos = tuple(regions(algorithm.text))
         found.append(Lesson(entry.name, course.lessons_folder / entry.name, algorithm, checks, todos))
     return found
 
 
-LESSONS = lessons_of("lessons", read_course()) + lessons_of("tests.course", read_course(TESTS / "course", TESTS / "course" / "algorithms"))
+LESSONS = every_lesson()
 WRONG = [(lesson, answer) for lesson in LESSONS for answer in wrong_answers(lesson.folder)]
 RIGHT = [(lesson, answer) for lesson in LESSONS for answer in right_answers(lesson.folder)]
-SHIPPED = [lesson for lesson in LESSONS if not lesson.folder.is_relative_to(TESTS)]
 each_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 
 
@@ -281,7 +278,7 @@ def test_each_todo_has_enough_right_answers(lesson):
 # Mutants
 
 
-@pytest.mark.parametrize("lesson", SHIPPED, ids=lambda lesson: lesson.name)
+@each_lesson
 def test_mutants_die_and_survivors_are_explained(lesson):
     everyone = mutants(lesson.algorithm)
     assert len({mutant.name for mutant in everyone}) == len(everyone)

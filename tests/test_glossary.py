@@ -121,6 +121,23 @@ SENTENCES = {
     "dynamic sampling": ("DAPO's dynamic sampling drops the group.", "DAPO 的动态采样会丢掉这一组。"),
     "overlong penalty": ("The overlong penalty is −0.5.", "超长惩罚是 −0.5。"),
     "geometric mean": ("It is the geometric mean of the ratios.", "它是这些比率的几何平均。"),
+    "label-free": ("A label-free reward needs no verifier.", "无标签奖励不需要验证器。"),
+    "ground truth": ("The ground truth is 42.", "真实答案是 42。"),
+    "answer span": ("The answer span is empty.", "答案片段是空的。"),
+    "format reward": ("The format reward is 1.", "格式奖励是 1。"),
+    "multiset": ("A multiset keeps repetitions.", "多重集保留重复的元素。"),
+    "hyperparameter": ("The hyperparameters are the same.", "超参数相同。"),
+    "flip": ("The flip is undone.", "翻转撤销了。"),
+    "shaped advantage": ("The shaped advantage is 0.8.", "塑形优势是 0.8。"),
+    "token advantage": ("The token advantages are ±1.2.", "Token 优势是 ±1.2。"),
+    "final clip": ("The final clip comes last.", "最终裁剪放在最后。"),
+    "answer-free": ("The self-teacher is answer-free.", "这个自教师是无答案的。"),
+    "privileged teacher": ("A privileged teacher reads the solution.", "特权教师能读到解答。"),
+    "refresh": ("Every refresh sets the gaps to 0.", "每次刷新都让间隙归零。"),
+    "dead band": ("The dead band is 0.05.", "死区是 0.05。"),
+    "distillation": ("Distillation is imitation.", "蒸馏就是模仿。"),
+    "negative feedback": ("A lag means negative feedback.", "落后意味着负反馈。"),
+    "mask (verb)": ("What to do with an answer: mask (verb) it.", "对答案要做的是：掩住它。"),
 }
 
 INNOCENT = {

@@ -289,3 +289,28 @@ def test_points_are_the_course_s():
     assert {key: points for key, *_, points in grade_module._places(rloo())} == POINTS
     assert [function for _, _, function, _ in grade_module._places(rloo())] == [*rloo().functions, None]
     assert {SUM, SHAPE} < set(POINTS)
+
+
+
+
+# What a hostile function may neither pass on nor hold up
+
+
+@pytest.mark.parametrize("raised", ["NotImplementedError('TODO LEAK ' + repr(rewards.tolist()))", "ValueError('LEAK ' + repr(rewards))"])
+def test_a_hidden_check_s_inputs_do_not_reach_the_student(one_judge, raised):
+    tells = f"if rewards.numel() > 12:\n    raise {raised}\n{solutions(rloo())[3]}"
+    graded = grade(Setup(seed=1), handed(notebook(answers={3: tells})))
+    outputs = [str(output) for cell in nbformat.reads(graded.notebook, 4).cells for output in cell.get("outputs", [])]
+    failed = [check for question in graded.record.questions for check in question.checks if check.status in ("open", "error")]
+    assert failed and all(check.check.startswith("hidden_") for check in failed)
+    assert "LEAK" not in graded.record.dumps() and not [output for output in outputs if "LEAK" in output]
+
+
+def test_a_check_that_a_student_makes_slow_is_stopped(one_judge, monkeypatch):
+    slow = "rewards.data, group_ids.data = torch.zeros(30000), torch.zeros(30000, dtype=torch.int64)\nadvantages = torch.zeros(30000)"
+    monkeypatch.setattr(judge_module, "QUESTION_SECONDS", 2.0)
+    start = time.monotonic()
+    record = grade(Setup(seed=1), handed(notebook(answers={3: f"{slow}\nreturn advantages"}))).record
+    assert time.monotonic() - start < 120
+    points = scores(record)
+    assert points[ADVANTAGES] == 0 and points[SUM] > 0 and points[LOSS] > 0

@@ -64,11 +64,24 @@ def same(left, right) -> bool:
 # The course's own answers
 
 
+def own(lesson: Lesson) -> str:
+    return without_imports_of_ours(lesson.algorithm.text)
+
+
+def given(lesson: Lesson) -> list[str]:
+    """What a lesson takes from earlier ones, as in a notebook's given cells."""
+    return [without_imports_of_ours(module.text) for module in lesson.earlier_algorithms]
+
+
+def without_imports_of_ours(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if not line.startswith("from advantagelab.algorithms"))
+
+
 def sources(lesson: Lesson, answer: Answer) -> list[str]:
     """The cells that define an answer."""
-    text = lesson.algorithm.text
+    text = own(lesson)
     if answer.function is not None:
-        return [text, answer.function]
+        return [*given(lesson), text, answer.function]
     lines = text.splitlines()
 
     def replacement(region):
@@ -76,7 +89,7 @@ def sources(lesson: Lesson, answer: Answer) -> list[str]:
             return answer.todos[region.number].splitlines()
         return [line.removeprefix(region.indent) for line in lines[region.begin:region.end + 1]]
 
-    return [replace_regions(text, replacement)]
+    return [*given(lesson), replace_regions(text, replacement)]
 
 
 def verdicts(remote: Remote, question: Question) -> list:
@@ -114,11 +127,11 @@ def test_verdicts_on_the_course_s_answers_are_those_of_the_notebook(lesson, remo
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.entry.name)
 def test_every_check_goes_through_the_pipe_on_the_reference_and_on_the_skeleton(lesson, grader):
     questions = questions_of(lesson)
-    judgement = grader.grade(cells(lesson.algorithm.text), questions)
+    judgement = grader.grade(cells(*given(lesson), own(lesson)), questions)
     assert [result.score for result in judgement.questions] == [question.points for question in questions]
     assert {verdict.status for result in judgement.questions for verdict in result.verdicts} == {"passed"}
     assert judgement.cells[0].error is None and judgement.isolation == grader.isolation
-    untouched = grader.grade(cells(stub(lesson.algorithm.text)), questions)
+    untouched = grader.grade(cells(*given(lesson), stub(own(lesson))), questions)
     there = [verdict for result in untouched.questions for verdict in result.verdicts]
     here = [judge_here(check, question.function, skeleton(lesson.algorithm)) for question in questions for check in question.checks]
     assert {verdict.status for verdict in there} == {"open"} and all(map(same, there, here))

@@ -7,13 +7,11 @@ import re
 import struct
 import tracemalloc
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import save
 
-import tests.course.answer_span.checks
 from advantagelab.checking import judge
 from autograder.plain_data import (
     DTYPES,
@@ -320,19 +318,17 @@ def test_parsed_structure_stays_small():
     assert peak < 64 * 2**20 / 8
 
 
-# What a TODO takes and returns must be plain data: every argument and result of every check, in the shipped lessons and the test lesson.
+# What a TODO takes and returns must be plain data: every argument and result of every check of every lesson.
 
-TEST_COURSE = Path(__file__).parent / "course"
-LESSONS = {entry.name: (read_course(), import_module(f"lessons.{entry.name}.checks")) for entry in read_course().lessons}
-LESSONS["answer_span"] = (read_course(TEST_COURSE, TEST_COURSE / "algorithms"), tests.course.answer_span.checks)
+COURSE = read_course()
+CHECKS = {entry.name: import_module(f"lessons.{entry.name}.checks") for entry in COURSE.lessons}
 
 
 @pytest.mark.parametrize("name, function, check", [
-    (name, function, check) for name, (course, checks) in LESSONS.items() for function in read_lesson(course, name).functions
+    (name, function, check) for name, checks in CHECKS.items() for function in read_lesson(COURSE, name).functions
     for check in vars(checks) if re.match(f"(check|hidden)_{function}_", check)])
 def test_every_argument_and_result_of_a_check_may_cross(name, function, check):
-    course, checks = LESSONS[name]
-    answers, crossed, changed = reference(Module(*course.algorithm_files(course.lesson(name)))), [], []
+    answers, crossed, changed = reference(Module(*COURSE.algorithm_files(COURSE.lesson(name)))), [], []
     solved = answers[function]
 
     def cross(value, place: str) -> None:
@@ -352,5 +348,5 @@ def test_every_argument_and_result_of_a_check_may_cross(name, function, check):
         cross(result, "result")
         return result
 
-    assert judge(getattr(checks, check), function, {**answers, function: call}).status == "passed"
+    assert judge(getattr(CHECKS[name], check), function, {**answers, function: call}).status == "passed"
     assert not changed and "arguments[0]" in crossed and "result" in crossed

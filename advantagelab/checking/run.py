@@ -81,7 +81,8 @@ def judge(check, function: str, namespace: dict, seed: int = PUBLIC_SEED) -> Ver
         status, said, expected, got = FAILED, failure.message, failure.expected, failure.got
     except _Missing:
         status, said = MISSING, message(
-            en=f"`{function}` is not defined: run its cell first.", zh=f"`{function}` 还没有定义：请先运行它所在的单元。")
+            en=f"`{function}` is not defined: run its cell first. If there is an error below that cell, mend that one.",
+            zh=f"`{function}` 还没有定义：请先运行它所在的单元。如果那个单元下面有报错，先改好它。")
     except (Exception, SystemExit) as error:
         if isinstance(error, NotImplementedError) and str(error).startswith("TODO"):
             status, said = OPEN, _still_open(str(error))

@@ -3,8 +3,10 @@
 Optional everywhere: without TRL a comparison ends in "skipped", and nothing here ends in a traceback.
 """
 
+from .cast_trainer import cast
 from .grpo_trainer import grpo
+from .om_grpo_trainer import om_grpo
 from .report import Report
 from .rloo_trainer import rloo
 
-__all__ = ["Report", "grpo", "rloo"]
+__all__ = ["Report", "cast", "grpo", "om_grpo", "rloo"]

@@ -1,8 +1,12 @@
 """Pictures and panels of the lessons. | 各课的图与交互面板。"""
 
+from .advantage_flip import advantage_flip
+from .answer_mask import answer_mask
 from .bandit import bandit_baseline
 from .baselines import baselines
+from .cast_flow import cast_flow
 from .clip import clip_region
+from .consensus import consensus
 from .flow import rloo_flow
 from .gae import gae
 from .group_scale import group_scale
@@ -13,9 +17,11 @@ from .mean_reward import mean_reward
 from .reward_flow import reward_flow
 from .timeline import timeline
 from .token_shift import token_shift
+from .two_stages import two_stages
 from .variance import baseline_variance
 
 __all__ = [
-    "bandit_baseline", "baseline_variance", "baselines", "clip_region", "gae", "group_scale", "kl_estimators", "loss_reduction",
-    "mask_ribbon", "mean_reward", "reward_flow", "rloo_flow", "timeline", "token_shift",
+    "advantage_flip", "answer_mask", "bandit_baseline", "baseline_variance", "baselines", "cast_flow", "clip_region", "consensus", "gae",
+    "group_scale", "kl_estimators", "loss_reduction", "mask_ribbon", "mean_reward", "reward_flow", "rloo_flow", "timeline", "token_shift",
+    "two_stages",
 ]

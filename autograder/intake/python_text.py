@@ -14,7 +14,7 @@ NESTED = 5  # cell magics, one under the other
 PROMPT = re.compile(r"\s*In \[\d+\]: ")  # which would parse, as an annotation
 PROMPT_SIGNS = re.compile(r"^(>>> ?|\.\.\. ?|In \[\d+\]: |\.{3,}: ?)")
 SPECIAL = re.compile(r"^[ \t]*[%!?,;/]|[%!?][ \t]*$|=[ \t]*[%!]", re.M)
-FOR_IPYTHON = re.compile(r"^([ \t]*)(?:[^\n=#]*=[ \t]*)?get_ipython\(\)\.")
+FOR_IPYTHON = re.compile(r"^([ \t]*+)(?:[^\n=#]*+=[ \t]*+)?get_ipython\(\)\.")
 TIMED = re.compile(r"^([ \t]*)get_ipython\(\)\.run_line_magic\('time', (['\"].*['\"])\)$")
 BANG = re.compile(r"^([ \t]*)!(.*)$", re.M)
 IPYTHON_CALL = re.compile(r"get_ipython\(\)\.(run_line_magic|system|getoutput)(\(.*\))$")

@@ -27,6 +27,10 @@ PANELS = {
     widgets.group_scale: "right",
     widgets.kl_estimators: "toward",
     widgets.loss_reduction: "length_2",
+    widgets.answer_mask: "beta",
+    widgets.consensus: "preference",
+    widgets.two_stages: "good",
+    widgets.advantage_flip: "lam",
 }
 
 

@@ -15,13 +15,8 @@ from tests.grading import LOSS, make_record, ungradable_record
 
 
 def grade_there(setup: Setup, handed: Handed) -> Graded:
-<<<<<<< HEAD
-    """`score N`: of the last question; `kill`: takes the process down; `kill once FILE`: if FILE is not there yet; `wait N`: seconds;
-    `full`: as on a full disk."""
-=======
     """`score N`: of the last question; `kill`: takes the process down; `kill once FILE`: if FILE is not there; `full`: as on a full disk;
     `wait N`: seconds."""
->>>>>>> main
     word, _, rest = handed.data.decode().partition(" ")
     if word == "kill" and not (rest and Path(rest.removeprefix("once ")).exists()):
         if rest:

@@ -1,5 +1,6 @@
 """What a test needs of the machine. Without it the test says "not run: REASON, install with COMMAND"; in CI that is a failure."""
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -39,3 +40,15 @@ def colab_python() -> Path:
     if not COLAB_PYTHON.exists():
         not_run("the Colab-like environment is missing", "`python environments/install.py colab-like .venv-colab`")
     return COLAB_PYTHON
+
+
+def math_verify() -> None:
+    """The library of mathematical equality, for tests of what it adds to the trainers."""
+    if not importlib.util.find_spec("math_verify"):
+        not_run("math-verify is missing", "`python environments/install.py dev`")
+
+
+def trl() -> None:
+    """TRL, for the trainers. To be called before anything of it is imported."""
+    if not importlib.util.find_spec("trl"):
+        not_run("trl is missing", "`python environments/install.py dev`")

@@ -24,8 +24,8 @@ B, G, W, A, L = FUNCTIONS
 def test_reference_agrees_with_trl():
     report = conformance.cast(REFERENCE)
     assert report.status == "passed", report
-    assert report.passed == len(report.checks) == 26
-    assert "GRPOTrainer" in report.framework_path and "26 of 26" in repr(report)
+    assert report.passed == len(report.checks) == 28
+    assert "GRPOTrainer" in report.framework_path and "28 of 28" in repr(report)
 
 
 @needs_trl
@@ -232,6 +232,7 @@ WRONG = {
         L, loss_by(lambda r, a, low, high: clipped_loss(r, a.mean(-1, keepdim=True).expand_as(a), low, high)), "loss_dapo"),
     "size of the advantage only": (L, loss_by(lambda r, a, low, high: clipped_loss(r, a.abs(), low, high)), "loss_bnpo_narrow"),
     "advantage left out": (L, loss_by(lambda r, a, low, high: -r), "gradient_bnpo_narrow"),
+    "advantage squared": (L, loss_by(lambda r, a, low, high: clipped_loss(r, a * a.abs(), low, high)), "update_loss"),
     "loss negated": (L, loss_by(lambda r, a, low, high: -clipped_loss(r, a, low, high)), "loss_luspo"),
     "ratio inverted": (L, loss_by(lambda r, a, low, high: clipped_loss(1 / r, a, low, high)), "gradient_luspo"),
     "sequence ratio": (L, loss_by(clipped_loss, level="sequence"), "loss_grpo_narrow"),
@@ -255,6 +256,8 @@ WRONG_GRADIENT = {
     "clip lets the gradient through": (L, loss_by(clip_that_lets_the_gradient_through), "gradient_bnpo"),
     "old not detached": (L, loss_by(clipped_loss, detach_old=False), "gradient_undetached_inputs"),
     "advantages not detached": (L, loss_by(clipped_loss, detach_advantages=False), "gradient_undetached_inputs"),
+    "half of the gradient": (L, lambda *inputs, **options: (lambda x: (x + x.detach()) / 2)(REFERENCE[L](*inputs, **options)),
+                             "update_gradient"),
     "loss detached": (L, lambda *inputs, **options: REFERENCE[L](*inputs, **options).detach(), "gradient_luspo_narrow"),
 }
 

@@ -24,8 +24,8 @@ A, K, L, R = FUNCTIONS
 def test_reference_agrees_with_trl():
     report = conformance.grpo(REFERENCE)
     assert report.status == "passed", report
-    assert report.passed == len(report.checks) == 24
-    assert "GRPOTrainer" in report.framework_path and "24 of 24" in repr(report)
+    assert report.passed == len(report.checks) == 31
+    assert "GRPOTrainer" in report.framework_path and "31 of 31" in repr(report)
 
 
 @needs_trl
@@ -73,6 +73,10 @@ def test_the_cases_reach_every_side_of_the_clip_with_either_sign():
         here = grpo_loss.MASK & (grpo_loss.ADVANTAGES.sign() == sign)[:, None]
         assert set(sides[here].tolist()) == {0, 1, 2}
         assert (sides != exchanged)[here].sum() >= 2
+    ratios = grpo_loss.MEAN_LOG_RATIOS[grpo_loss.MASK.any(-1)].exp().flatten()
+    signs = grpo_loss.ADVANTAGES[grpo_loss.MASK.any(-1)].sign()
+    sides = torch.bucketize(ratios, torch.tensor([1 - grpo_loss.EPSILON_LOW, 1 + grpo_loss.EPSILON_HIGH]))
+    assert set(zip(signs.tolist(), sides.tolist(), strict=True)) >= {(1, 0), (1, 1), (1, 2), (-1, 0), (-1, 1), (-1, 2)}
     lengths = grpo_loss.MASK.sum(-1)
     assert lengths.min() == 0 and len(lengths.unique()) >= 5 and lengths.max() < grpo_loss.MAX_LENGTH
     assert {sum(reward is None for reward in rewards) for rewards in grpo_training.REWARDS.values()} == {0, 1, 2, 3, 4}
@@ -238,6 +242,12 @@ WRONG = {
     "constant over the tensor's width": (R, reduce_by({"constant": lambda s, n, top, x: s.mean() / x.shape[1]}), "loss_dr_grpo"),
     "constant without the number": (R, reduce_by({"constant": lambda s, n, top, x: s.sum() / top}), "gradient_dr_grpo"),
     "sequence sum without the number": (R, reduce_by({"sequence_sum": lambda s, n, top, x: s.sum()}), "loss_luspo"),
+    "sum of the group for its mean": (A, advantages_by(lambda r, *_: r - r.sum()), "advantages_batch"),
+    "epsilons doubled": (L, losses_by(lambda r, a, low, high: clipped_loss(r, a, 2 * low, 2 * high)), "loss_sequence_ratio"),
+    "no lower bound": (
+        L, losses_by(lambda r, a, low, high: -torch.minimum(r * a, r.clamp(max=1 + high) * a)), "gradient_sequence_ratio"),
+    "KL halved": (L, losses_by(clipped_loss, penalty=lambda ratios, kl: kl / 2), "loss_kl_corrected"),
+    "advantage squared": (L, losses_by(lambda r, a, low, high: clipped_loss(r, a * a.abs(), low, high)), "update_loss"),
     "sequence sum without the empty one": (R, reduce_by({"sequence_sum": lambda s, n, top, x: s[n > 0].mean()}), "gradient_luspo"),
 }
 # These have the right loss on every batch: only a gradient tells them.
@@ -249,6 +259,9 @@ WRONG_GRADIENT = {
     "KL stops with the clip": (L, kl_inside_the_clip, "gradient_luspo_kl"),
     "KL's gradient times the ratio": (
         L, losses_by(clipped_loss, penalty=lambda ratios, kl: kl.detach() + ratios.detach() * (kl - kl.detach())), "gradient_bnpo_kl"),
+    "KL's gradient halved": (L, losses_by(clipped_loss, penalty=lambda ratios, kl: (kl + kl.detach()) / 2), "gradient_kl_corrected"),
+    "half of the gradient": (R, lambda *inputs, **options: (lambda x: (x + x.detach()) / 2)(REFERENCE[R](*inputs, **options)),
+                             "update_gradient"),
     "old not detached": (L, losses_by(clipped_loss, detach_old=False), "gradient_undetached_inputs"),
     "advantages not detached": (L, losses_by(clipped_loss, detach_advantages=False), "gradient_undetached_inputs"),
     "loss detached": (R, lambda *inputs, **options: REFERENCE[R](*inputs, **options).detach(), "gradient_dr_grpo_kl"),

@@ -24,8 +24,8 @@ def compared(function) -> conformance.Report:
 def test_reference_agrees_with_trl():
     report = compared(om_grpo_loss)
     assert report.status == "passed", report
-    assert report.passed == len(report.checks) == 18
-    assert "GRPOTrainer" in report.framework_path and "tool_mask" in report.framework_path and "18 of 18" in repr(report)
+    assert report.passed == len(report.checks) == 20
+    assert "GRPOTrainer" in report.framework_path and "tool_mask" in report.framework_path and "20 of 20" in repr(report)
 
 
 @needs_trl
@@ -214,6 +214,7 @@ WRONG = {
     "beta fixed": (loss_by(beta_of=lambda beta: 0.005), "gradient_grpo_kl"),
     "k1": (loss_by(kl=lambda x: -x), "loss_dapo_kl"),
     "k2": (loss_by(kl=lambda x: x**2 / 2), "gradient_bnpo_kl"),
+    "advantage squared": (loss_by(policy=lambda r, a, low, high: clipped(r, a * a.abs(), low, high)), "update_loss"),
     "k3 of policy over reference": (loss_by(kl=lambda x: k3(-x)), "gradient_luspo_kl"),
 }
 # These have the right loss on every batch: only a gradient tells them.
@@ -224,6 +225,8 @@ WRONG_GRADIENT = {
     "old not detached": (loss_by(detach=("reference", "advantages")), "gradient_undetached_inputs"),
     "reference not detached": (loss_by(detach=("old", "advantages")), "gradient_undetached_inputs"),
     "advantages not detached": (loss_by(detach=("old", "reference")), "gradient_undetached_inputs"),
+    "half of the gradient": (
+        lambda *inputs, **options: (lambda x: (x + x.detach()) / 2)(om_grpo_loss(*inputs, **options)), "update_gradient"),
     "loss detached": (lambda *inputs, **options: om_grpo_loss(*inputs, **options).detach(), "gradient_bnpo"),
     "answer pushed a very little": (answers_pushed_without_a_loss, "gradient_0_on_answers"),
 }

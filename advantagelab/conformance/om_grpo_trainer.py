@@ -4,6 +4,7 @@ import torch
 
 from .learner import LearnerFunctions
 from .om_grpo_loss import compare_loss
+from .om_grpo_training import compare_training
 from .report import Report
 from .run import run
 
@@ -17,8 +18,9 @@ def om_grpo(namespace: dict) -> Report:
     """
     logps, mask, answer_mask = torch.tensor([[-1.0, -2.0]]), torch.tensor([[True, True]]), torch.tensor([[False, True]])
     plain_calls = [("om_grpo_loss", [logps, logps, logps, torch.tensor([1.0]), mask, answer_mask], 1)]
-    return run("OM-GRPO ↔ TRL GRPOTrainer", "GRPOTrainer._compute_loss, tool_mask", namespace, plain_calls, _compare)
+    return run("OM-GRPO ↔ TRL GRPOTrainer", "GRPOTrainer._compute_loss, GRPOTrainer.train, tool_mask", namespace, plain_calls, _compare)
 
 
 def _compare(functions: LearnerFunctions, trl, checks: dict[str, str]) -> None:
     compare_loss(functions, trl.GRPOTrainer, checks)
+    compare_training(functions, trl, checks)

@@ -28,7 +28,7 @@ def compare_training(functions: LearnerFunctions, trl, checks: dict[str, str]) -
         reference.save_pretrained(folder)
         plain = _TrainingStep(trl, tokenizer, folder, policy, reference, beta=0.0)
         penalized = _TrainingStep(trl, tokenizer, folder, policy, reference, beta=BETA)
-        loss, gradient = penalized.update_of_trl()
+        loss, gradient = penalized.update_of_trl(old_logps=penalized.old_logps)
 
     for theirs, compute in [
         ({"sequence_logps": penalized.batch["old_logps"]}, penalized.sequence_logps_of_learner),
@@ -76,12 +76,6 @@ class _TrainingStep(TinyTraining):
         weights = torch.arange(1.0, len(self.rewards) + 1)
         total = sum((weights * values.nan_to_num()).sum() for values in (*outputs, advantages))
         return (learner_gradient(total, [old_logps, reference_logps, rewards]),)
-
-    def update_of_trl(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Loss, and its gradient on every parameter of the model."""
-        loss = self.trainer.compute_loss(self.trainer.model, {**self.batch, "old_logps": self.old_logps})
-        gradients = torch.autograd.grad(loss, list(self.trainer.model.parameters()))
-        return loss, torch.cat([gradient.flatten() for gradient in gradients])
 
     def update_of_learner(self, functions: LearnerFunctions) -> tuple[torch.Tensor, torch.Tensor]:
         """The same by all four functions, nothing detached on the way from one to the next."""

@@ -15,9 +15,11 @@ class TinyTraining:
 
     folder: a saved model, which TRL takes for the reference policy; policy: the same model with other weights
     rewards: prompt -> rewards of its four completions, None = missing; settings: go to the trainer's config
+    rollout_func: TRL's, in place of sampling
     """
 
-    def __init__(self, trainer_class: type, config_class: type, tokenizer, folder: str, policy, rewards: dict[str, list], **settings):
+    def __init__(self, trainer_class: type, config_class: type, tokenizer, folder: str, policy, rewards: dict[str, list],
+                 rollout_func=None, **settings):
         from datasets import Dataset
 
         given, seen = {}, []
@@ -41,7 +43,8 @@ class TinyTraining:
             dataloader_pin_memory=False, **settings)
         self.trainer = RecordingTrainer(
             model=load_over(folder, policy.state_dict()), reward_funcs=scripted_rewards, args=config,
-            train_dataset=Dataset.from_dict({"prompt": list(rewards)}), processing_class=tokenizer)
+            train_dataset=Dataset.from_dict({"prompt": list(rewards)}), processing_class=tokenizer,
+            **({} if rollout_func is None else {"rollout_func": rollout_func}))  # RLOOTrainer has none
         self.trainer.train()
         if not seen:
             raise RuntimeError("train() did not call compute_loss")
@@ -59,6 +62,12 @@ class TinyTraining:
         if self.batch["advantages"].requires_grad:
             raise RuntimeError("TRL's advantages carry a gradient")
         return self.batch["advantages"]
+
+    def update_of_trl(self, **changes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Loss, and its gradient on every parameter of the model. changes: of the batch."""
+        loss = self.trainer.compute_loss(self.trainer.model, {**self.batch, **changes})
+        gradients = torch.autograd.grad(loss, list(self.trainer.model.parameters()))
+        return loss, torch.cat([gradient.flatten() for gradient in gradients])
 
 
 def _valid_ids(batch: dict[str, torch.Tensor], of: str) -> list[tuple[int, ...]]:

@@ -7,11 +7,11 @@ RUN = .venv/bin/python
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab test test-all bench notebooks grade-demo conformance locks dev
+.PHONY: help env lab test test-all bench notebooks grade-demo conformance conformance-all locks dev
 
 help:
 	@sed -n '1,2s/^# //p' Makefile
-	@echo "also: env · test-all · bench · notebooks · grade-demo · conformance (the TRL tests alone) · locks"
+	@echo "also: env · test-all · bench · notebooks · grade-demo · conformance (the TRL tests alone) · conformance-all (every version of TRL) · locks"
 
 env:
 	@$(PYTHON) environments/install.py $(ENV)
@@ -41,7 +41,11 @@ grade-demo: dev
 	$(RUN) -m autograder demo
 
 conformance: dev
-	$(RUN) -m pytest tests/test_conformance*.py
+	$(RUN) -m pytest tests/test_conformance*.py tests/test_trainers.py
+
+# Every version of TRL around the supported range; writes docs/conformance.md.
+conformance-all: dev
+	$(RUN) environments/trl_versions.py
 
 locks:
 	$(PYTHON) environments/lock.py

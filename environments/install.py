@@ -1,7 +1,7 @@
 """Set up an environment of the course: python environments/install.py base-cpu [.venv]
 
 base-cpu    lessons, checks, widgets, JupyterLab          (make env, make lab)
-pt-cpu      base-cpu and TRL, for the conformance cells   (make env ENV=pt-cpu)
+pt-cpu      base-cpu and TRL: conformance cells, trainers (make env ENV=pt-cpu)
 grader      base-cpu and nbgrader, for an instructor      (make env ENV=grader)
 dev         pt-cpu, grader, and the tools of the tests    (make test)
 colab-like  the versions that Colab has                   (make test, into .venv-colab)

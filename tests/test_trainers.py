@@ -313,8 +313,12 @@ def scripted(*of_group):
 MIXED, OTHER, RIGHT, WRONG = [1, 0, 0, 0], [0, 1, None, 1], [1, 1, 1, 1], [0, 0, None, 0]
 
 
-@pytest.mark.parametrize("instruction", ["9+9=so ", None])
-def test_a_step_of_cast_is_the_lessons(made, instruction):
+AS_AUTHORS = {"z": "printed", "flip_down": False, "delta_pos": 0.3, "delta_neg": 0.2, "positive_bounds": [0.7, 1.1],
+              "negative_bounds": [0.9, 1.15], "loss_type": "grpo", "epsilon": 0.1, "epsilon_high": 0.28, "limit": math.inf}
+
+
+@pytest.mark.parametrize("instruction, chosen", [("9+9=so ", {"dead_band": 0.002, "limit": 1.3, "lam": 0.9}), (None, AS_AUTHORS)])
+def test_a_step_of_cast_is_the_lessons(made, instruction, chosen):
     recorded, given = [], {}
     rewards_of_groups = scripted(MIXED, OTHER, RIGHT, WRONG)
 
@@ -325,7 +329,11 @@ def test_a_step_of_cast_is_the_lessons(made, instruction):
         return rewards
 
     trainer = made.trainer(made.module.CASTTrainer, made.module.CASTConfig, verifier, recorded=recorded, learning_rate=0.0,
-                           teacher_kind="fixed", teacher_instruction=instruction, dead_band=0.002, limit=1.3, lam=0.9)
+                           teacher_kind="fixed", teacher_instruction=instruction, **chosen)
+
+    def options(*names):
+        return {name: tuple(chosen[name]) if name.endswith("bounds") else chosen[name] for name in names if name in chosen}
+
     start = {name: weight.detach().clone() for name, weight in trainer.model.named_parameters()}
     with torch.no_grad():  # a policy that has moved away from its teacher
         for i, weight in enumerate(trainer.model.parameters()):
@@ -340,20 +348,24 @@ def test_a_step_of_cast_is_the_lessons(made, instruction):
     read = made.tokenizer(instruction or "")["input_ids"]
     with torch.no_grad():
         gaps = cast_lesson.self_teacher_gap(
-            plain_logps(teacher, [read + prompt for prompt in prompts], completions, length), new.detach(), mask, dead_band=0.002)
+            plain_logps(teacher, [read + prompt for prompt in prompts], completions, length), new.detach(), mask, **options("dead_band"))
     rewards = torch.tensor([given[made.tokenizer.decode(prompt), tuple(ids)] if given[made.tokenizer.decode(prompt), tuple(ids)] is not None
                             else torch.nan for prompt, ids in zip(prompts, completions, strict=True)])
     groups = groups_of(prompts)
-    base = cast_lesson.cast_base_advantages(rewards, groups)
+    base = cast_lesson.cast_base_advantages(rewards, groups, **options("delta_pos", "delta_neg"))
     mixed = group_relative_advantages(rewards, groups, ddof=1, eps=1e-4)  # TRL's way of dividing
     base = torch.where(mixed != 0, mixed, base)
-    advantages = cast_lesson.cast_token_advantages(base, gaps, cast_lesson.asymmetric_weights(base, gaps), lam=0.9, limit=1.3)
+    bounds = options("positive_bounds", "negative_bounds")
+    shaped = cast_lesson.asymmetric_weights(base, gaps, **options("z"), **bounds)
+    advantages = cast_lesson.cast_token_advantages(base, gaps, shaped, **options("lam", "flip_down", "flip_up", "limit"), **bounds)
     kinds = {(b > 0, a > 0) for b, a in zip(base[:, None].expand_as(mask)[mask].tolist(), advantages[mask].tolist(), strict=True) if a != 0}
-    assert len(kinds) == 4 and 0.1 in base.abs() and (gaps[mask] == 0).any()
+    assert len(kinds) == (4 if chosen.get("flip_down", True) else 3) and chosen.get("delta_pos", 0.1) in base
     torch.testing.assert_close(torch.where(mask, batch["advantages"], 0.0), torch.where(mask, advantages, 0.0), rtol=0, atol=1e-5)
 
     batch["old_per_token_logps"] = new.detach() - 0.5 * torch.randn(new.shape, generator=torch.Generator().manual_seed(1))
-    loss = cast_lesson.cast_loss(new, batch["old_per_token_logps"], advantages, mask)
+    loss = cast_lesson.cast_loss(
+        new, batch["old_per_token_logps"], advantages, mask, epsilon_low=chosen.get("epsilon", 0.2),
+        epsilon_high=chosen.get("epsilon_high", 1.0), reduction="sequence_mean" if "loss_type" in chosen else "token_mean")
     assert_same_step(trainer, batch, loss)
 
 

@@ -428,6 +428,16 @@ def test_the_instruction_reaches_the_teacher_only(made, prompt, expected):
     assert made.module.cast_trainer.with_instruction(prompt, "Think. ") == expected
 
 
+def test_evaluation_scores_groups_of_its_own_size(made):
+    rows = made.trainer(made.module.OMGRPOTrainer, made.module.OMGRPOConfig).train_dataset
+    for name, reward, logged in (("OMGRPO", made.module.majority_vote_reward, "eval_answer_mask/ratio"),
+                                 ("CAST", made.module.accuracy_reward, "eval_reward")):
+        cls, config_class = getattr(made.module, f"{name}Trainer"), getattr(made.module, f"{name}Config")
+        trainer = made.trainer(cls, config_class, reward, num_generations_eval=2)
+        assert 0 < trainer.evaluate(rows.select(range(8)))[logged] < 1
+        assert "eval_cast/gap_mean" not in trainer.state.log_history[-1]
+
+
 # ---- Checkpoints -----------------------------------------------------------------------------------------------------
 
 

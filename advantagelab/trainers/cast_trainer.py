@@ -91,7 +91,8 @@ class CASTTrainer(GRPOTrainer):
     Checkpoints also hold teacher.safetensors; train(resume_from_checkpoint=…) restores it, and with TRL's state the step that
     refreshes go by. As in TRL, a run goes on exactly as before if its checkpoint ends a generation cycle, which it does unless
     num_iterations or steps_per_generation was changed.
-    Not run: a GPU, vLLM, PEFT, several GPUs, images | 未在 GPU、vLLM、PEFT、多 GPU、图像输入下运行过
+    Run: CPU, one process and two. Not run: a GPU, vLLM, PEFT, several GPUs, images
+    | 在 CPU 上以单进程和双进程运行过；未在 GPU、vLLM、PEFT、多 GPU、图像输入下运行过
     ValueError: not one reward function, or a reward that is neither 0, 1 nor None; sharded weights (DeepSpeed, FSDP); tools and the like
                 | 奖励函数不止一个，奖励不是 0、1 或 None；权重分片（DeepSpeed、FSDP）；给了 tools 等
     """

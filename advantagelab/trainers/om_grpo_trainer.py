@@ -64,7 +64,8 @@ class OMGRPOTrainer(GRPOTrainer):
     The mask takes TRL's public route: a rollout_func that returns `env_mask`, TRL's `tool_mask`. So tools, environments and another
     rollout_func cannot be used. Checkpoints and train(resume_from_checkpoint=…) are TRL's: there is no state of its own.
     A mixed group's advantage is TRL's (ddof 1, 1e-4; the course: ddof 0, 1e-6). Groups must be whole on each process.
-    Not run: a GPU, vLLM, PEFT, several GPUs, DeepSpeed, FSDP | 未在 GPU、vLLM、PEFT、多 GPU、DeepSpeed、FSDP 下运行过
+    Run: CPU, one process and two. Not run: a GPU, vLLM, PEFT, several GPUs, DeepSpeed, FSDP
+    | 在 CPU 上以单进程和双进程运行过；未在 GPU、vLLM、PEFT、多 GPU、DeepSpeed、FSDP 下运行过
     ValueError: tools, an environment or a rollout_func; a tokenizer without offsets or a processor; groups split between processes
                 | 给了 tools、环境或 rollout_func；分词器不能给出偏移，或是多模态处理器；组被拆到不同进程
     """

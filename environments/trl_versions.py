@@ -83,7 +83,8 @@ def as_expected(result: dict) -> bool:
         return False
     wanted = "passed" if result["supported"] else "incompatible"
     trained = result.get("trainers", "1 passed")
-    return all(status == wanted for status, *_ in result["states"].values()) and "passed" in trained and not re.search("failed|error", trained)
+    compared_well = all(status == wanted for status, *_ in result["states"].values())
+    return compared_well and "passed" in trained and not re.search("failed|error", trained)
 
 
 def row(one: str, result: dict) -> str:

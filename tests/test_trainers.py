@@ -135,6 +135,7 @@ def assert_same_step(trainer, batch: dict, lesson_loss: torch.Tensor) -> None:
 def test_the_answer_is_what_the_lesson_masks(made):
     assert made.answers.boxed_answer(r"so \boxed{1}, no: \boxed{ \frac{1}{2} } done \boxed{3") == r"\frac{1}{2}"
     assert [made.answers.boxed_answer(text) for text in ("7", r"\boxed{}", r"\boxed{ }", "")] == [None] * 4
+    assert made.answers.boxed_answer("x" * 60 + r"\boxed{" + "yz" * 100 + "}" + "x" * 60) == "yz" * 100
     ids = made.tokenizer(r"so \boxed{7}<eos>")["input_ids"]
     assert made.answers.answer_token_mask(made.tokenizer, ids).tolist() == [False] * 4 + [True, False, False]
 
@@ -380,6 +381,15 @@ def test_cast_without_a_gap_and_without_zero_variance_groups_is_grpo(made):
         other = run(made.trainer(made.module.CASTTrainer, made.module.CASTConfig, verifier, limit=math.inf, **same, **changed))
         assert curve(other)[0][:2] == curve(grpo)[0][:2] or changed.keys() == {"teacher_instruction"}
         assert curve(other) != curve(grpo) and other.state.log_history[1]["cast/gap_abs_mean"] > 0
+
+
+def test_dropout_makes_no_gap(made):
+    trainer = made.trainer(made.module.CASTTrainer, made.module.CASTConfig, scripted(MIXED), teacher_refresh_steps=1, max_steps=2)
+    for module in trainer.model.modules():
+        if hasattr(module, "attention_dropout"):
+            module.attention_dropout = 0.5
+    run(trainer)
+    assert [entry["cast/gap_abs_mean"] for entry in trainer.state.log_history if "loss" in entry] == [0.0, 0.0]
 
 
 def test_kinds_of_teacher(made):

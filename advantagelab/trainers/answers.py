@@ -15,10 +15,15 @@ def boxed_answer(text: str) -> str | None:
     r"""What stands inside the last balanced \boxed{…}. | 最后一个括号配对的 \boxed{…} 之内的文字。
 
     returns: without outer spaces; None if there is no such box or an empty one | 去掉首尾空格；没有方框或方框为空时为 None
-    Source: answer_span_mask, asked of each character, so that the reward and the mask mean the same span
+    Source: answer_span_mask, asked of each character, so that the reward and the mask mean one span
     """
-    inside = answer_span_mask(text, [(i, i + 1) for i in range(len(text))]).tolist()
-    return "".join(character for character, is_inside in zip(text, inside, strict=True) if is_inside).strip() or None
+    blocks = [(i, min(i + 64, len(text))) for i in range(0, len(text), 64)]  # few questions for a long text
+    near = [(i, i + 1) for block in _inside(text, blocks) for i in range(*block)]
+    return "".join(text[i] for i, _ in _inside(text, near)).strip() or None
+
+
+def _inside(text: str, offsets: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    return [offset for offset, is_inside in zip(offsets, answer_span_mask(text, offsets).tolist(), strict=True) if is_inside]
 
 
 def completion_text(completion: str | list[dict]) -> str:

@@ -34,7 +34,7 @@ def graded_notebook(notebook: NotebookNode, judgement: Judgement, released: dict
     outcomes = {outcome.key: outcome for outcome in judgement.cells}
     results = {result.key: result for result in judgement.questions}
     for cell in graded.cells:
-        cell.source = _shortened(cell.source)
+        _shorten(cell)
         if cell.cell_type != "code":
             pictures = _pictures(cell.pop("attachments", {}))
             if pictures and cell.cell_type == "markdown":
@@ -48,18 +48,20 @@ def graded_notebook(notebook: NotebookNode, judgement: Judgement, released: dict
     return graded
 
 
-def _shortened(source: str) -> str:
-    """A cut line of code stays a line of code: what is left of a string is a string."""
-    lines = [line if len(line) <= LONG_LINE else f"{line[:400]} … {line[-100:]}" for line in source.split("\n")]
+def _shorten(cell: NotebookNode) -> None:
+    """Of the set-up cell only its title. A cut line of code stays a line of code: what is left of a string is a string."""
+    if cell.id == "setup":
+        cell.source = cell.source.partition("\n")[0] + "\n# …"
+    lines = [line if len(line) <= LONG_LINE else f"{line[:400]} … {line[-100:]}" for line in cell.source.split("\n")]
     text = "\n".join(lines)
-    return text if len(text) <= LONG_CELL else f"{text[:LONG_CELL]}\n…"
+    cell.source = text if len(text) <= LONG_CELL else f"{text[:LONG_CELL]}\n…"
 
 
 def ungradable_notebook(release: NotebookNode, reason: Message, submitted: bytes) -> NotebookNode:
     """The release, so that points can be given by hand, under the reason and the beginning of what was handed in."""
     notebook = deepcopy(release)
     for cell in notebook.cells:
-        cell.source = _shortened(cell.source)
+        _shorten(cell)
     text = f"{reason.en}\n{reason.zh}\n\n{submitted[:2000].decode('utf-8', errors='replace')}"
     notebook.cells.insert(0, new_code_cell("# ungradable | 无法评阅", id="ungradable", outputs=[new_output("stream", text=text)]))
     return notebook
@@ -103,7 +105,7 @@ def _outputs_of_question(result: QuestionResult) -> list[NotebookNode]:
     if result.score < result.points:
         passed = sum(verdict.status == "passed" for verdict in result.verdicts)
         total = len(result.verdicts)
-        line = f"{result.function}: {passed} of {total} checks passed | 通过 {passed} 项，共 {total} 项"
+        line = f"{result.function}: {passed} of {total} checks passed | {total} 项检查通过 {passed} 项"
         outputs.append(new_output("error", ename="ChecksFailed", evalue=line, traceback=[f"ChecksFailed: {line}"]))
     return outputs
 

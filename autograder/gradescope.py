@@ -17,7 +17,7 @@ from lessons._build.lesson import read_lesson
 from .feedback import Wording
 from .grade import grade, prove_private_checks
 from .record import GRADED, CheckResult, QuestionRecord, Record, write_whole
-from .run import read_handed_in
+from .submitted import read_handed_in
 from .task import Setup
 
 PARTS = ("advantagelab", "autograder", "environments", "lessons", "pyproject.toml", "README.md", "LICENSE")
@@ -110,7 +110,7 @@ def _output(wording: Wording, question: QuestionRecord) -> list[str]:
         lines.append(f"{'✗' if check in failed else '✓'} {check.check}{hidden}")
         if failed and check is failed[0]:
             lines += _explained(wording, check)
-    return lines + ([wording.word("first")] if len(failed) > 1 else [])
+    return lines + ([wording.word("first")] if len(failed) > 1 and failed[0].status != "missing" else [])
 
 
 def _explained(wording: Wording, check: CheckResult) -> list[str]:

@@ -193,7 +193,7 @@ def test_private_checks_count_like_the_others(one_judge):
     (HEAD + "def hidden_rloo_policy_loss_mine(answers):\n    pass", "TypeError"),
     (ZERO.replace("torch.zeros(4), SAID", "torch.ones(4), SAID"), r"\[0, 0, 0, 0\]"), (DRAWN, r"\d+ \| ")])
 def test_a_check_that_the_course_s_own_solution_does_not_pass_is_refused(check, said):
-    with pytest.raises(CourseError, match=f"does not pass the course's own solution: .*{said}"):
+    with pytest.raises(CourseError, match=f"the course's own solution fails your check: .*{said}"):
         prove_private_checks("rloo", private(check))
 
 

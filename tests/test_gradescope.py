@@ -30,7 +30,7 @@ def test_a_private_check_that_nobody_could_pass_is_refused(tmp_path, capsys):
     (tmp_path / "mine.py").write_text("def hidden_rloo_policy_loss_is_mine(answers, rng):\n    raise ValueError('broken')\n")
     assert main(["export", "--lesson", "rloo", "--format", "gradescope", "--output", str(tmp_path / "a.zip"),
                  "--checks", str(tmp_path / "mine.py")]) == 2
-    assert "does not pass the course's own solution" in capsys.readouterr().err and not (tmp_path / "a.zip").exists()
+    assert "the course's own solution fails your check" in capsys.readouterr().err and not (tmp_path / "a.zip").exists()
 
 
 @pytest.fixture(scope="module")

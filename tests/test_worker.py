@@ -1,6 +1,7 @@
 """The worker's parts: messages that are cut, endless or garbage; the filter of system calls; what a locked-up process may do."""
 
 import errno
+import fcntl
 import json
 import os
 import random
@@ -325,7 +326,7 @@ def test_the_filter_refuses_what_it_names_and_nothing_else(machine, writes):
     def say(call, *arguments):
         return decide(code, architecture, call[column], *arguments) if call[column] is not None else None
 
-    for group in (seccomp.PROCESSES, seccomp.NETWORK, seccomp.MEMORY, seccomp.KERNEL):
+    for group in (seccomp.PROCESSES, seccomp.NETWORK, seccomp.WATCHES, seccomp.MEMORY, seccomp.USERS, seccomp.KERNEL):
         assert {say(call) for call in group.values()} <= {REFUSED, None}
     assert {say(call) for call in seccomp.WRITES.values()} - {None} == {REFUSED if writes else seccomp.ALLOW}
     assert {say(call) for call in COMMON.values()} == {seccomp.ALLOW}
@@ -338,7 +339,8 @@ def test_the_filter_refuses_what_it_names_and_nothing_else(machine, writes):
         assert {say(call, pid, 9) for pid in (1, 0, -1, -os.getpid(), os.getppid())} == {REFUSED}
     assert {say(seccomp.PRLIMIT64, pid) for pid in (0, os.getpid())} == {seccomp.ALLOW}
     assert say(seccomp.PRLIMIT64, os.getppid()) == REFUSED
-    assert {say(seccomp.FCNTL, 0, command) for command in (8, 10, 15)} == {REFUSED} and say(seccomp.FCNTL, 0, 3) == seccomp.ALLOW
+    assert {say(seccomp.FCNTL, 0, command) for command in (6, 7, 8, 10, 15, 37, 38, 1024, 1026, 1031)} == {REFUSED}
+    assert {say(seccomp.FCNTL, 0, command) for command in (0, 1, 2, 3, 4, 1030, 1032)} == {seccomp.ALLOW}  # such as F_DUPFD, F_GETFL
     assert {say(seccomp.IOCTL, 0, command) for command in seccomp.TERMINAL} == {REFUSED} and say(seccomp.IOCTL, 0, 0x5401) == seccomp.ALLOW
     assert say(seccomp.PRCTL, 1) == REFUSED and say(seccomp.PRCTL, 15) == seccomp.ALLOW
     for flags in (os.O_WRONLY, os.O_RDWR | os.O_CREAT, os.O_CREAT, os.O_RDONLY | os.O_TRUNC):
@@ -387,10 +389,14 @@ def test_the_filter_holds_here(tmp_path):
         return tried(os.fork, socket.socket, lambda: os.execv("/bin/true", ["true"]), lambda: (tmp_path / "new").write_text("x"),
                      lambda: os.kill(os.getppid(), 0), lambda: os.kill(os.getpid(), 0), lambda: os.memfd_create("x"),
                      lambda: resource.prlimit(os.getppid(), resource.RLIMIT_CPU), lambda: threading.Thread(target=int).start(),
-                     lambda: open(__file__).close(), lambda: os.chmod(tmp_path, 0o700))
+                     lambda: open(__file__).close(), lambda: os.chmod(tmp_path, 0o700), lambda: fcntl.flock(file, fcntl.LOCK_EX),
+                     lambda: fcntl.lockf(file, fcntl.LOCK_EX), lambda: fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK),
+                     lambda: fcntl.fcntl(file, fcntl.F_GETFL))
 
     refused, done = "PermissionError", "done"
-    assert in_a_child(action) == [refused, refused, refused, refused, refused, done, refused, refused, done, done, refused]
+    with open(__file__) as file:
+        assert in_a_child(action) == [refused, refused, refused, refused, refused, done, refused, refused, done, done, refused,
+                                      refused, refused, refused, done]
     assert not (tmp_path / "new").exists()
 
 

@@ -159,13 +159,13 @@ import builtins, json, linecache, random, struct
 os.environ["PYTHONSTARTUP"] = os.environ["LD_PRELOAD"] = MARK
 torch.poisoned = builtins.poisoned = random.poisoned = sys.poisoned = MARK
 sys.modules["statistics"] = None
-works(os.nice, 19), works(os.umask, 0o777), works(os.sched_setaffinity, 0, {0})
+works(os.nice, 19), works(os.umask, 0o777)
 """),
-    Attack("poison-found", "find what another one left: modules, environment, files, keys, shared memory, priority", cell="""
+    Attack("poison-found", "find what another one left: modules, environment, files, keys, shared memory", cell="""
 import builtins, glob, statistics
 if hasattr(torch, "poisoned") or hasattr(builtins, "poisoned") or hasattr(sys, "poisoned") or os.environ.get("LD_PRELOAD"):
     gained("a poisoned module")
-if os.nice(0) > 0 or os.listdir(".") and os.getcwd() == "/scratch":
+if os.getcwd() == "/scratch" and os.listdir("."):
     gained("traces")
 for folder in ("/tmp", "/var/tmp", "/dev/shm", "/scratch", "/run"):
     if glob.glob(f"{folder}/{MARK}*"):

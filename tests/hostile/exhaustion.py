@@ -25,9 +25,9 @@ def large_outputs(notebook: NotebookNode) -> None:
 
 def code_bombs(notebook: NotebookNode) -> None:
     """What is slow or deep to parse, to compile or to search."""
-    bombs = ["(" * 90_000, "-" * 90_000 + "1", "x" + ".y" * 90_000, "a = " + "[" * 190, "if x:\n " * 3_000, "?\n" + " " * 200_000 + "x", "!" * 90_000,
-             "f'{" * 5_000, "lambda: " * 20_000 + "0", "9" * 100_000, "In [1]: x\n" * 9_000, "%%time\n" * 20_000, "(((" * 30 + "x" + ")))" * 30,
-             "get_ipython\n" + ("a" * 990 + "=\n") * 200, "\\\n" * 50_000, "'" * 99_999, "def f(" + "a," * 30_000 + "): pass"]
+    bombs = ["(" * 50_000, "-" * 50_000 + "1", "x" + ".y" * 30_000, "a = " + "[" * 190, "if x:\n " * 3_000, "?\n" + " " * 200_000 + "x",
+             "!" * 50_000, "f'{" * 5_000, "lambda: " * 9_000 + "0", "9" * 50_000, "In [1]: x\n" * 5_000, "%%time\n" * 9_000,
+             "(((" * 30 + "x" + ")))" * 30, "get_ipython\n" + ("a" * 990 + "=\n") * 50, "\\\n" * 25_000, "'" * 49_999, "def f(" + "a," * 20_000 + "): pass"]
     notebook.cells[2:2] = [nbformat.v4.new_code_cell(bomb, id=f"bomb{number}") for number, bomb in enumerate(bombs)]
 
 
@@ -80,18 +80,11 @@ works(time.sleep, 9)
     Attack("memory", "ask for more memory than there is", cell="""
 import mmap
 kept = []
-try:
-    while len(kept) < 100: kept.append(bytearray(2**28))
-except MemoryError:
-    pass
-try:
-    while len(kept) < 200: kept.append(torch.empty(2**26))
-except RuntimeError:
-    pass
-try:
-    while len(kept) < 300: kept.append(mmap.mmap(-1, 2**28))
-except OSError:
-    pass
+for more in (lambda: torch.empty(2**26), lambda: mmap.mmap(-1, 2**28), lambda: bytearray(2**33)):  # none of them fills what it gets
+    try:
+        while len(kept) < 300: kept.append(more())
+    except (MemoryError, RuntimeError, OSError):
+        pass
 if len(kept) > 20:
     gained(f"{len(kept) / 4} GiB")
 del kept
@@ -104,13 +97,14 @@ except MemoryError:
     if len(kept) > 70: gained(f"{len(kept) / 16} GiB")
 """),
     Attack("memory-in-a-function", "run out of memory within a call, each time", right=(1, 2, 4), cell="pass",
-           answers={3: "kept = []\nwhile True: kept.append(bytearray(2**28))"}),
+           answers={3: "kept = []\nwhile True: kept.append(torch.empty(2**26))"}),
     Attack("disk", "fill the disk", cell="""
 total = 0
-for folder in ("/scratch", "/tmp", "/var/tmp", "/dev/shm", HOME, COURSE, os.getcwd()):
+for folder in {"/scratch", "/tmp", "/var/tmp", "/dev/shm", HOME, COURSE, os.getcwd()}:
     for number in range(200):
         try:
-            total += os.path.getsize(folder) * 0 + open(f"{folder}/{MARK}-{number}", "wb").write(bytes(2**20))
+            with open(f"{folder}/{MARK}-{number}", "wb") as file:
+                total += file.write(bytes(2**20))
         except OSError:
             break
 if total > 70 * 2**20:
@@ -167,14 +161,14 @@ sys.__stdout__.write("x" * 10**6) if sys.__stdout__ else None
 print("\\r" * 10**6, file=sys.stderr)
 """),
     Attack("output-flood-of-functions", "print in every call", right=(1, 2, 4), cell="pass", answers={3: "print('A' * 10**6)\nadvantages = advantages * 0"}),
-    Attack("endless-error", "raise an error of a hundred million characters, with a thousand causes", right=(1, 2, 4), cell="""
+    Attack("endless-error", "raise an error of a million characters, with a thousand causes", right=(1, 2, 4), cell="""
 error = ValueError("first")
 for number in range(1_000):
     try:
         raise ValueError("x" * 1_000) from error
     except ValueError as again:
         error = again
-""", answers={3: "raise ValueError('汉' * 3 * 10**7) from globals().get('error')"}, after="raise error"),
+""", answers={3: "raise ValueError('汉' * 10**6) from globals().get('error')"}, after="raise error"),
     Attack("error-that-cannot-be-shown", "raise errors whose text, class or traceback ends the one who asks", right=(1, 2, 4), cell="""
 class Evil(Exception):
     def __str__(self): os._exit(1)
@@ -184,9 +178,9 @@ class Evil(Exception):
 """, answers={3: "raise Evil()"}),
     Attack("recursion", "recurse until the stack is full, in Python and in C", cell="""
 sys.setrecursionlimit(10**9)
-def again(): return again()
-again()
-""", after="import ctypes\nctypes.string_at(0)"),
+def again(_): return sorted([1], key=again)
+again(0)
+""", after="def deeper(n): return deeper(n + 1)\ndeeper(0)"),
     Attack("own-limits", "take its own limits away, or make them nothing", cell="""
 import resource
 for limit in range(16):

@@ -48,7 +48,7 @@ def outputs_of_a_success(notebook: NotebookNode) -> None:
 
 
 ATTACKS = [
-    Attack("torch-comparisons", "make torch find everything equal", answers=ONES, succeeds="forges", cell="""
+    Attack("torch-comparisons", "make torch find everything equal", answers=ONES, succeeds="forges", loses=True, cell="""
 yes = lambda *arguments, **named: torch.tensor(True)
 torch.allclose = torch.isclose = torch.equal = torch.all = yes
 import numpy
@@ -56,7 +56,7 @@ numpy.allclose = numpy.isclose = numpy.array_equal = lambda *arguments, **named:
 for name in ("isclose", "allclose", "equal", "all", "__eq__", "__ne__", "__lt__", "__le__"):
     setattr(torch.Tensor, name, lambda *arguments, **named: torch.ones(()).bool())
 """),
-    Attack("builtins", "replace what the checks are written with", answers=ONES, succeeds="forges", cell="""
+    Attack("builtins", "replace what the checks are written with", answers=ONES, succeeds="forges", loses=True, cell="""
 import builtins
 class Quiet(type):
     def __call__(cls, *arguments, **named):

@@ -17,11 +17,10 @@ def sends(name: str, tries: str, code: str, **more) -> Attack:
 
 
 ATTACKS = [
-    sends("answers-ahead", "answer the next two hundred questions before they are asked", "for n in range(1, 200): send({'id': n, **YES})"),
+    sends("answers-ahead", "answer the next two hundred questions before they are asked", "for n in range(1, 200): send({'id': n, **YES})", loses=True),
     sends("answers-ahead-with-values", "the same with values", """
-sys.path_importer_cache.clear()
 from autograder.plain_data import pack
-for n in range(1, 200): send({"id": n, **YES}, pack(torch.zeros(2)))"""),
+for n in range(1, 200): send({"id": n, **YES}, pack(torch.zeros(2)))""", loses=True),
     sends("answers-from-a-thread", "answer from a thread, without end", """
 def answer():
     for number in range(10**9):
@@ -56,7 +55,6 @@ for option in (socket.SO_SNDBUF, socket.SO_RCVBUF, socket.SO_LINGER, socket.SO_P
     works(channel.setsockopt, socket.SOL_SOCKET, option, 1)
 works(channel.send, b"x", socket.MSG_OOB)""", loses=True),
     sends("replayed-answer", "repeat an answer that was right", """
-session = next(f for f in iter_frames() if "session" in f.f_locals).f_locals["session"] if "iter_frames" in globals() else None
 frame = sys._getframe()
 while frame and "session" not in frame.f_locals:
     frame = frame.f_back

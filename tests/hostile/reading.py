@@ -42,7 +42,7 @@ for name in ("checks.py", "spec.py", "lesson.md", "answers/wrong.toml"):
     Attack("import-reference", "import the reference, the checks and the grader", succeeds="reads", cell="""
 import importlib
 sys.path.insert(0, CHECKOUT)
-for name in ("advantagelab.algorithms.rloo", "lessons.rloo.spec", "lessons.rloo.checks", "autograder.judge", "nbgrader.api"):
+for name in ("advantagelab.algorithms.rloo", "lessons.rloo.spec", "lessons.rloo.checks", "autograder.judge"):
     for forgotten in [known for known in sys.modules if known.split(".")[0] == name.split(".")[0] and sys.modules[known] is None]:
         del sys.modules[forgotten]
     if works(importlib.import_module, name):

@@ -183,7 +183,7 @@ def _told(record: Record) -> str:
         if failed:
             lines += [f"    {failed.check}", f"    {failed.message.en}", f"    {failed.message.zh}"]
     if record.isolation:
-        lines.append(f"isolation | 隔离方式: {record.isolation}")
+        lines.append(f"isolation: {record.isolation} | 隔离方式：{record.isolation}")
     return "\n".join("".join(sign if sign.isprintable() else " " for sign in line) for line in lines)  # a student's words among them
 
 
@@ -198,7 +198,7 @@ def _summary(entry: LessonEntry, records: list[Record], unchanged: int, refused:
     for record in sorted(records, key=lambda record: record.student):
         if record.repairs or record.notes:
             lines.append(f"  {record.student}: {'; '.join(map(str, (*record.repairs, *record.notes)))}")
-    lines += [f"  {record.student}: ungradable | 无法评阅: {record.reason}" for record in refused]
+    lines += [f"  {record.student}: ungradable: {record.reason.en} | 无法评阅：{record.reason.zh}" for record in refused]
     notes = Counter(question.note for record in records for question in record.questions if question.note)
     lines += [f"  {number} × {note}" for note, number in notes.most_common()]
     return "\n".join(lines)

@@ -69,7 +69,7 @@ def _row(course: CourseFolder, gradebook: GradebookReader, assignment: str, stud
         status = "ungradable"
     else:
         status = "manual" if any(mark.waits for mark in marks.values()) else "graded"
-    reason = str(record.reason) if status == "ungradable" else "; ".join(astray) if status == "absent" else ""
+    reason = "; ".join(astray) if status == "absent" else str(record.reason or "") if status != "waiting" else ""
     return Row(student, *person, STATUS[status], reason, points,
                sum(known) if known else None, gradebook.late_penalty(assignment, student) if known else 0.0, record)
 
@@ -98,7 +98,7 @@ def _line(row: Row, most: dict[str, float]) -> list[str | float | None]:
     graded = [record.isolation, record.grader, fingerprint(record.seed), record.sha256, record.graded_at] if record else [""] * 5
     return [row.student, row.last_name, row.first_name, row.email, row.status, row.score, sum(most.values()), row.raw_score,
             row.late_penalty, *[row.points.get(key) for key in most], row.reason,
-            "; ".join(map(str, record.repairs)) if record else "", *graded]
+            "; ".join(map(str, (*record.repairs, *record.notes))) if record else "", *graded]
 
 
 @functools.cache

@@ -80,6 +80,16 @@ class Wording:
     def choose(self, en: str, zh: str) -> str:
         return {"en": en, "zh": zh}.get(self._language, f"{en} | {zh}")
 
+    def label(self, name: str) -> str:
+        return self.word(name) + self.colon
+
+    @property
+    def colon(self) -> str:
+        return "：" if self._language == "zh" else ": "
+
+    def bracketed(self, name: str) -> str:
+        return f"（{self.word(name)}）" if self._language == "zh" else f" ({self.word(name)})"
+
     def cut(self, text: str) -> str:
         """Text that anyone may have written: what would move a cursor is left out, and it ends somewhere."""
         shown = NOT_SHOWN.sub("", text[:LONGEST])
@@ -104,7 +114,7 @@ class _Page:
         notes = [self.word("waiting", f"{open_points:g}")] if open_points else []
         notes += [self.word("late", f"{late_penalty:g}")] if late_penalty else []
         score = "–" if all(points is None for points in given) else f"{max(0.0, sum(points or 0 for points in given) - late_penalty):g}"
-        self.parts.append(f"<p><b>{self.word('score')}: {score} / {total:g}</b>{''.join(f' · {note}' for note in notes)}</p>")
+        self.parts.append(f"<p><b>{self.wording.label('score')}{score} / {total:g}</b>{''.join(f' · {note}' for note in notes)}</p>")
         if record.repairs:
             items = "".join(f"<li>{self.said(repair)}</li>" for repair in record.repairs)
             self.parts.append(f'<details class="small"><summary>{self.word("repairs")}</summary><ul>{items}</ul></details>')
@@ -114,13 +124,13 @@ class _Page:
         by_person = f" · {self.word('by_person')}" if marks.manual is not None else ""
         extra = f" · {self.word('extra', f'{marks.extra:g}')}" if marks.extra else ""
         points = "–" if marks.points is None else f"{marks.points:g}"
-        self.parts.append(f"<h2>{name}: {points} / {question.points:g}{by_person}{extra}</h2>")
+        self.parts.append(f"<h2>{name}{self.wording.colon}{points} / {question.points:g}{by_person}{extra}</h2>")
         if question.note:
             self.parts.append(f'<p class="note">{self.said(question.note)}</p>')
         if question.checks:
             self.checks(question.checks)
         if comment:
-            self.parts.append(f'<p class="note comment"><b>{self.word("comment")}:</b> {_text(comment)}</p>')
+            self.parts.append(f'<p class="note comment"><b>{self.wording.label("comment")}</b>{_text(comment)}</p>')
         if question.untouched:
             self.parts.append(f"<p>{self.word('no_response')}</p>")
         elif graded and question.answer_key in self.cells:
@@ -133,7 +143,7 @@ class _Page:
         several = f"<br>{self.word('first')}" if len(failed) > 1 and failed[0].status != "missing" else ""
         self.parts.append(f"<p>{counted}{several}</p><ul>")
         for check in checks:
-            hidden = "" if check.visible else f' <span class="small">({self.word("hidden")})</span>'
+            hidden = "" if check.visible else f'<span class="small">{self.wording.bracketed("hidden")}</span>'
             state = "passed" if check.status == "passed" else "failed"
             self.parts.append(f'<li class="{state}"><code>{_text(check.check)}</code>{hidden}')
             if failed and check is failed[0]:
@@ -160,7 +170,7 @@ class _Page:
 
     def foot(self, record: Record) -> None:
         with_what = [f"Advantage Lab {record.grader}", record.isolation, record.graded_at, f"SHA-256 {record.sha256[:16]}"]
-        self.parts.append(f'<p class="small">{self.word("graded")}: {_text(" · ".join(filter(None, with_what)))}</p>')
+        self.parts.append(f'<p class="small">{self.wording.label("graded")}{_text(" · ".join(filter(None, with_what)))}</p>')
 
 
 def _printed(output: nbformat.NotebookNode) -> str:

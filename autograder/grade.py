@@ -1,6 +1,7 @@
 """One submission from bytes to a record: intake, judge, record. Knows nothing of folders or gradebooks, and runs in any process."""
 
 import functools
+import re
 import types
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -97,8 +98,9 @@ def _for_its_author(result: QuestionResult, lesson: Lesson, judgement: Judgement
 
 def _why_missing(function: str, cell: CellOutcome | None) -> Message:
     if cell and cell.error:
-        return message(en=f"Your cell stopped with {cell.error}, so `{function}` does not exist.",
-                       zh=f"你的单元因 {cell.error} 中止，所以 `{function}` 不存在。")
+        error = re.sub(r"\(<[^<>]*>, line (\d+)\)", r"(line \1)", cell.error.partition("\n")[0])
+        return message(en=f"Your cell stopped with {error}, so `{function}` does not exist.",
+                       zh=f"你的单元因 {error} 中止，所以 `{function}` 不存在。")
     if cell and cell.note:
         return message(en=f"Your cell did not run to its end ({cell.note.en}), so `{function}` does not exist.",
                        zh=f"你的单元没有运行完（{cell.note.zh}），所以 `{function}` 不存在。")

@@ -106,7 +106,7 @@ def _output(wording: Wording, question: QuestionRecord) -> list[str]:
         lines.append(wording.word("no_response"))
     failed = [check for check in question.checks if check.status != "passed"]
     for check in question.checks:
-        hidden = "" if check.visible else f" ({wording.word('hidden')})"
+        hidden = "" if check.visible else wording.bracketed("hidden")
         lines.append(f"{'✗' if check in failed else '✓'} {check.check}{hidden}")
         if failed and check is failed[0]:
             lines += _explained(wording, check)
@@ -116,7 +116,7 @@ def _output(wording: Wording, question: QuestionRecord) -> list[str]:
 def _explained(wording: Wording, check: CheckResult) -> list[str]:
     lines = [f"    {_said(wording, check.message)}"] if check.message else []
     rows = [("expected", check.expected), ("got", check.got)] if check.visible else []
-    return lines + [f"    {wording.word(name)}: {wording.cut(value)}" for name, value in rows if value]
+    return lines + [f"    {wording.label(name)}{wording.cut(value)}" for name, value in rows if value]
 
 
 def _said(wording: Wording, said: Message) -> str:

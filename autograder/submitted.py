@@ -61,7 +61,7 @@ class Submitted:
                 found += [self._misplaced(work, entry.name, course) for work in _entries(entry)
                           if work.is_symlink() or work.name not in self.assignments or not work.is_dir()]
             elif entry.is_dir() or entry.is_symlink():
-                found.append(Astray(entry.name, None, None, self._why_no_student(entry)))
+                found.append(Astray(_misread(entry.name) or entry.name, None, None, self._why_no_student(entry)))
             else:
                 found.append(self._misplaced(entry, None, course))
         return found
@@ -75,9 +75,12 @@ class Submitted:
         if entry.name in self.assignments:
             return message(en=f"the folders are the other way round: STUDENT/{entry.name}/, not {entry.name}/STUDENT/",
                            zh=f"文件夹层次反了：应为 学号/{entry.name}/，而不是 {entry.name}/学号/")
+        if _misread(entry.name):
+            return message(en="the folder's name is not UTF-8, this is how it reads as GBK: rename it",
+                           zh="文件夹名不是 UTF-8，这里按 GBK 显示：请改名")
         if not _can_be_id(entry.name):
-            return message(en="no student id: not UTF-8, too long, or with one of < > \" &; rename the folder",
-                           zh="不能作学号：不是 UTF-8、过长，或含有 < > \" &；请给文件夹改名")
+            return message(en="no student id: too long, or with one of < > \" &; rename the folder",
+                           zh="不能作学号：过长，或含有 < > \" &；请给文件夹改名")
         return message(en="the folder cannot be read", zh="无法读取文件夹")
 
     def _misplaced(self, work: Path, student: str | None, course: Course) -> Astray:
@@ -136,6 +139,16 @@ def _is_folder(path: Path) -> bool:
         return path.is_dir() and not path.is_symlink()
     except OSError:  # within a folder that cannot be read
         return False
+
+
+def _misread(name: str) -> str:
+    """A name that is no UTF-8, as Windows in Chinese wrote it into an archive; "" if it is none."""
+    name = os.fsencode(name)
+    try:
+        name.decode("utf-8")
+    except UnicodeDecodeError:
+        return shown(name.decode("gb18030", "replace"))
+    return ""
 
 
 def _can_be_id(name: str) -> bool:

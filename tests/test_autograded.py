@@ -233,4 +233,5 @@ def test_what_is_too_long_to_read_is_cut():
     assert len(dumps(made)) < 800_000 and len(line.source) < 600 and len(cell.source) < 200_010 and prose.source == "长" * 9_000
     for source in (setup.source, line.source):
         compile(source, "cell", "exec")
-    assert 'language = "en"' in setup.source and line.source.startswith("x = 'aaa") and line.source.endswith("aaa'")
+    assert setup.source == "#@title Set-up: run this cell first | 准备：先运行本单元\n# …"  # of 120,000 characters
+    assert line.source.startswith("x = 'aaa") and line.source.endswith("aaa'")

@@ -43,7 +43,7 @@ def test_what_is_nobodys_assignment_is_said(tmp_path):
     assert [student for student, _ in course.submitted.of(RLOO)] == ["good"]
     said = [str(message) for message in course.submitted.astray()]
     assert len(said) == 8 and all("not graded" in line and "未评阅" in line for line in said)
-    for part in ("wrong-name/rloo", "flat.ipynb", "good/beside.ipynb", "link: a link", f"inner/{RLOO}: a link", "rename the folder"):
+    for part in ("wrong-name/rloo", "flat.ipynb", "good/beside.ipynb", "link: a link", f"inner/{RLOO}: a link", "rename the folder", "not graded, 你好: the folder's name is not UTF-8"):
         assert any(part in line for line in said), part
     assert all(line.isprintable() for line in said)
 

@@ -54,14 +54,15 @@ def rows(course) -> dict[str, dict]:
 
 
 def test_a_row_a_student_a_column_a_question(course):
-    grade(course, make_record("s1", {SUM: 0.0}, file=EMPTY, repairs=(message(en="Read as GB18030.", zh="按 GB18030 编码读取。"),)))
+    grade(course, make_record("s1", {SUM: 0.0}, file=EMPTY, repairs=(message(en="Read as GB18030.", zh="按 GB18030 编码读取。"),),
+                              notes=(message(en="No time.", zh="没有时间。"),)))
     with Gradebook(course.db_url) as gradebook:
         gradebook.update_or_create_student("s1", first_name="三", last_name="王", email="wang@example.org")
     assert rows(course) == {"s1": {
         "student_id": "s1", "last_name": "王", "first_name": "三", "email": "wang@example.org",
         "status": "needs manual grading | 待人工批改", "score": 8.0, "max_score": 12.0, "raw_score": 8.0, "late_penalty": 0.0,
         **{f"{key} (/{points:g})": {SUM: 0.0, WRITTEN: None}.get(key, points) for key, points in POINTS.items()},
-        "reason": "", "repairs": "Read as GB18030. | 按 GB18030 编码读取。", "isolation": "bubblewrap", "grader": "0.1.0+abc", "seed_fingerprint": fingerprint(7),
+        "reason": "", "repairs": "Read as GB18030. | 按 GB18030 编码读取。; No time. | 没有时间。", "isolation": "bubblewrap", "grader": "0.1.0+abc", "seed_fingerprint": fingerprint(7),
         "notebook_sha256": EMPTY, "graded_at": "2026-03-01T10:00:00+00:00"}}
 
 
@@ -81,7 +82,8 @@ def test_the_status_tells_a_zero_from_what_is_none(course):
     assert found == {"zero": ("graded", 0.0), "manual": ("needs manual grading", 10.0), "ungradable": ("ungradable", None),
                      "by-hand": ("graded", 5.0), "waiting": ("not graded yet", None), "again": ("not graded yet", 10.0),
                      "absent": ("not submitted", None)}
-    assert rows(course)["ungradable"]["reason"] == "The file is empty. | 文件是空的。"
+    for student in ("ungradable", "by-hand"):
+        assert rows(course)[student]["reason"] == "The file is empty. | 文件是空的。"
     assert all(rows(course)["ungradable"][f"{key} (/{points:g})"] is None for key, points in POINTS.items())
 
 

@@ -113,7 +113,7 @@ def test_every_file_gets_its_score_or_a_reason(graded):
     assert {student: points(course, student) for student in EXPECTED} == EXPECTED
     assert status == 1 and "5 graded, 3 ungradable, 0 unchanged" in said
     for student in ("empty", "script", "no-file"):
-        assert re.search(rf"^  {student}: ungradable \| 无法评阅: .+ \| .+$", said, re.M), student
+        assert re.search(rf"^  {student}: ungradable: .+ \| 无法评阅：.+$", said, re.M), student
     assert "byte order mark" in re.search("^  bom: .*$", said, re.M)[0] and "timestamp.txt" in re.search("^  学号 甲: .*$", said, re.M)[0]
     assert "not graded, flat.ipynb" in said and "isolation: " in said and "Traceback" not in said
     assert "next: answers to mark by hand: 4." in said and "有 4 个答案待人工批改" in said
@@ -137,7 +137,7 @@ def test_feedback_for_everyone_in_their_language(graded):
     assert status == 0 and "pages: 8 in " in said and "nobody has marked yet: 4; of ungradable files: 3" in said and "not graded, flat.ipynb" in said
     pages = {student: (course.root / "feedback" / student / RLOO / f"{RLOO}.html").read_text(encoding="utf-8") for student in EXPECTED}
     assert "<script>" not in "".join(pages.values()) and not re.search(r"\b(?:src|href)=|url\(", "".join(pages.values()))
-    assert "Score: 10 / 12" in pages["en-right"] and "得分: 10 / 12" in pages["学号 甲"] and "得分: 0 / 12" in pages["-untouched"]
+    assert "Score: 10 / 12" in pages["en-right"] and "得分：10 / 12" in pages["学号 甲"] and "得分：0 / 12" in pages["-untouched"]
     assert "– / 12" in pages["empty"] and "not a score of 0" in pages["empty"] and pages["-untouched"].count("未作答。") == 5
     seed = str(read_record(course.record_file("empty", RLOO)).seed)
     for page in pages.values():
@@ -164,7 +164,7 @@ def test_again_nothing_is_graded_and_nothing_changes(graded):
     before = content(course)
     status, said = run("grade", course.root)
     assert status == 1 and "0 graded, 0 ungradable, 8 unchanged" in said and content(course) == before
-    assert len(re.findall(r": ungradable \|", said)) == 3 and "isolation" not in said and "graded again" not in said
+    assert len(re.findall(r": ungradable: ", said)) == 3 and "isolation" not in said and "graded again" not in said
 
 
 def test_a_new_file_and_a_changed_check_leave_a_person_s_marks_alone(graded, tmp_path):
@@ -220,7 +220,7 @@ def test_try_shows_what_its_author_would_see(graded, tmp_path):
     status, said = run("try", "rloo", tmp_path / "mine.ipynb", "--output", tmp_path / "page.html")
     assert status == 1 and f"{ADVANTAGES}: 0 / 3" in said and f"{SUM}: 2 / 2" in said and f"{WRITTEN}: – / 2" in said
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "得分: 7 / 12" in page and "leave_one_out_advantages" in page
+    assert "得分：7 / 12" in page and "leave_one_out_advantages" in page
 
 
 def test_try_exit_statuses(graded, tmp_path, capsys):

@@ -110,7 +110,7 @@ def test_a_wrong_file_in_chinese(place):
     results, _ = run(place, f"{RLOO}.ipynb", notebook("zh", {**solutions(rloo()), 3: "advantages = rewards - rewards.mean()"}))
     wrong = results["tests"][2]
     assert [test["score"] for test in results["tests"]] == [2, 2, 0, 3] and wrong["status"] == "failed"
-    assert "✗ check_leave_one_out_advantages" in wrong["output"] and "先改第一个" in wrong["output"] and "应为" in wrong["output"]
+    assert "✗ check_leave_one_out_advantages" in wrong["output"] and "先改第一项" in wrong["output"] and "应为" in wrong["output"]
     assert "hidden_leave_one_out_advantages" in wrong["output"] and "（" not in wrong["name"] and "问答题不在此评分" in results["output"]
     assert "expected" not in wrong["output"] and "Begin with" not in wrong["output"]
 

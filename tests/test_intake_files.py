@@ -10,7 +10,9 @@ import pytest
 from autograder.__main__ import main
 from autograder.demo_class import WRITTEN
 from autograder.intake import find_notebook, read_file, read_submission
+from autograder.intake.choose import CANDIDATES
 from autograder.intake.decode import MAX_BYTES, MAX_VALUES
+from autograder.intake.python_text import MAX_PARSED
 from autograder.submission import Ungradable
 from lessons._build.course import ROOT
 from tests.grading import make_course
@@ -137,6 +139,7 @@ def test_ten_thousand_cells():
 @pytest.mark.parametrize("source", [
     "(" * 100_000, "-" * 100_000 + "1", "x" + ".y" * 100_000, "a = " + "[" * 190 + "]" * 190, "if x:\n " * 3_000, "!" * 100_000,
     "?\n" * 50_000, "%%time\n" * 30_000, "a" * 200_000 + "?", "\n" * 200_000 + "%x", "lambda: " * 20_000 + "0", "f'{" * 5_000,
+    'f"' + "{1}" * 80_000 + '"', "a;" * 120_000, "In [1]: x\n" * 20_000,
     "\\\n" * 50_000, "'" * 99_999, "a" * 900 + "?\n" * 30, "x = 1\n%ls\n" * 900,
 ])
 def test_hostile_code_is_only_text(source):
@@ -144,6 +147,25 @@ def test_hostile_code_is_only_text(source):
     notebook = finished()
     insert_after(notebook, "setup", own(source), own(source + "\n!ls"))
     assert answers(encode(notebook)) == SOLVED
+
+
+@pytest.mark.parametrize("source", [
+    "x = 1\n" * 6_000, "rows = [\n" + "  [1.0, 2.0],\n" * 3_000 + "]\n",
+])
+def test_a_long_cell_is_run_and_known_by_what_it_seems_to_define(source):
+    """Its syntax is not looked at, since that can take quadratic time: a definition at the beginning of a line is found all the same."""
+    notebook = finished()
+    notebook["cells"].remove(cell(notebook, FIRST))
+    insert_after(notebook, "setup", own(f"{source}\n{SOLVED[FIRST]}"))
+    assert len(source) > MAX_PARSED and answers(encode(notebook)) == SOLVED | {FIRST: f"{source}\n{SOLVED[FIRST]}"}
+
+
+def test_what_a_student_adds_to_the_set_up_cell_is_found_beside_its_long_payload():
+    notebook = finished()
+    setup = cell(notebook, "setup")
+    setup["source"] = text(setup) + "\ndef helper():\n    return 1"
+    assert len(setup["source"]) > 2 * MAX_PARSED
+    assert [code.source for code in read_submission(encode(notebook), LESSON).code if code.role == "added"] == ["def helper():\n    return 1"]
 
 
 def test_a_cell_longer_than_any_answer_does_not_run():
@@ -273,6 +295,21 @@ def test_of_different_notebooks_the_one_with_the_lessons_name_counts_or_none(tmp
     (folder / "03_rloo.ipynb").rename(folder / "rloo.ipynb")
     found = find_notebook(folder, LESSON)
     assert found.file is None and "Several different notebooks" in found.refused.en and "rloo (1).ipynb, rloo.ipynb" in found.refused.en
+
+
+def test_of_very_many_or_very_large_notebooks_none_is_read(tmp_path, monkeypatch):
+    for number in range(CANDIDATES + 1):
+        folder = hand_in(tmp_path, "many", GOOD, f"{number}.ipynb").parent
+    large = hand_in(tmp_path, "large", GOOD)
+    hand_in(tmp_path, "large", GOOD, "b.ipynb")
+    os.truncate(large, MAX_BYTES)
+    assert large.stat().st_blocks * 512 < MAX_BYTES  # it only seems so large
+    with monkeypatch.context() as reading:
+        reading.setattr("autograder.intake.choose.read_file", None)
+        for folder in (folder, large.parent):
+            assert find_notebook(folder, LESSON).refused.en.startswith("More than 20 files, or more than 100 MiB")
+    (tmp_path / "submitted" / "many" / ASSIGNMENT / "0.ipynb").unlink()
+    assert find_notebook(tmp_path / "submitted" / "many" / ASSIGNMENT, LESSON).file.name == "1.ipynb"
 
 
 def test_no_notebook_among_several_files(tmp_path):

@@ -204,7 +204,8 @@ def graded(tmp_path_factory) -> Iterator[Class]:
             result.status["tricks"], result.said["tricks"] = run(*grade)
             result.status["feedback"], result.said["feedback"] = run("feedback", str(root))
             result.status["export"], result.said["export"] = run("export", str(root), "--lesson", "rloo", "--format", "csv")
-            result.found["processes"] = [process for process in own.children(recursive=True) if process not in children and process.pid != victim.pid]
+            result.found["processes"] = [process for process in own.children(recursive=True)
+                                         if process not in children and process.pid != victim.pid]
             result.found["files"] = outside(known) - before
             result.found["temporary"] = os.listdir(temporary / "tmp")
             result.found["home"] = content(home) == {home / name: canaries["home"].encode() for name in ("token", ".netrc")}
@@ -235,7 +236,8 @@ def content(folder: Path) -> dict[Path, bytes]:
 
 def outside(known: Known) -> set[str]:
     """What has the attackers' mark, wherever they might have left it, and System V objects."""
-    places = ["/tmp", "/var/tmp", "/dev/shm", "/run", "/", "/usr", "/etc", known.home, known.course, f"{known.course}/submitted", known.checkout,
+    places = ["/tmp", "/var/tmp", "/dev/shm", "/run", "/", "/usr", "/etc", known.home, known.course, f"{known.course}/submitted",
+              known.checkout,
               os.path.dirname(nbformat.__path__[0]), *sys.path]
     found = {f"{place}/{name}" for place in places if os.path.isdir(place) for name in os.listdir(place) if known.mark in name}
     return found | {line for kind in ("shm", "sem", "msg") for line in Path(f"/proc/sysvipc/{kind}").read_text().splitlines()
@@ -312,7 +314,7 @@ def test_what_an_attacker_wrote_is_not_alive_on_a_page(graded, name):
     page, honest = Page(render(notebook)), honest_page(graded)
     assert page.alive() == honest.alive()
     assert addresses(page) == addresses(honest)
-    prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type != "code" and (cell.id.startswith("note") or cell.id == WRITTEN))
+    prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type != "code" and cell.id.startswith(("note", WRITTEN)))
     assert not re.search(r"\\(?:href|style|class|cssId|require|unicode)\b", prose)
 
 
@@ -321,7 +323,7 @@ def honest_page(graded: Class) -> Page:
 
 
 def addresses(page: Page) -> set[str]:
-    return {value for _, attributes in page.tags for name, value in attributes.items() if name in ("href", "src", "action", "data") and value}
+    return {attributes[name] for _, attributes in page.tags for name in ("href", "src", "action", "data") if attributes.get(name)}
 
 
 class Feedback(HTMLParser):
@@ -337,9 +339,11 @@ class Feedback(HTMLParser):
 
 
 def test_a_feedback_page_has_only_the_tags_of_feedback(graded):
-    known = {("html", "lang"), ("head", ""), ("meta", "charset"), ("meta", "name"), ("meta", "content"), ("meta", "http-equiv"), ("title", ""),
+    known = {("html", "lang"), ("head", ""), ("meta", "charset"), ("meta", "name"), ("meta", "content"), ("meta", "http-equiv"),
+             ("title", ""),
              ("style", ""), ("body", ""), ("h1", ""), ("h2", ""), ("p", ""), ("p", "class"), ("b", ""), ("code", ""), ("details", "class"),
-             ("details", "open"), ("summary", ""), ("ul", ""), ("li", ""), ("li", "class"), ("div", "class"), ("table", ""), ("tr", ""), ("th", ""),
+             ("details", "open"), ("summary", ""), ("ul", ""), ("li", ""), ("li", "class"), ("div", "class"), ("table", ""), ("tr", ""),
+             ("th", ""),
              ("td", ""), ("span", "class"), ("pre", ""), ("br", "")}
     for student in graded.points():
         page = graded.page(student)

@@ -7,8 +7,10 @@ CALL = """
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
 """
-PLACES = ("for folder in ('/tmp', '/var/tmp', '/dev/shm', '/run', '/', '/usr', '/etc', '/scratch/..', HOME, COURSE, CHECKOUT, COURSE + '/submitted', "
-          "COURSE + '/autograded', os.path.dirname(torch.__file__), *sys.path):\n")
+PLACES = """
+for folder in ("/tmp", "/var/tmp", "/dev/shm", "/run", "/", "/usr", "/etc", "/scratch/..", HOME, COURSE, CHECKOUT, COURSE + "/submitted",
+               COURSE + "/autograded", os.path.dirname(torch.__file__), *sys.path):
+"""
 
 ATTACKS = [
     Attack("kill-everything", "send SIGKILL to every process, one by one and all at once", cell="""
@@ -22,9 +24,9 @@ for number in (signal.SIGKILL, signal.SIGSTOP):
     Attack("signal-the-parent", "signal the parent by every call there is", cell=CALL + """
 import signal
 for pid in (VICTIM, os.getppid() or VICTIM):
-    for call, arguments in ((62, (pid, 15)), (200, (pid, 15)), (234, (pid, pid, 15)), (129, (pid, 15, b"\\0" * 128)), (297, (pid, pid, 15, b"\\0" * 128))):
-        if libc.syscall(call, *arguments) == 0:
-            gained(call)
+    for call in ((62, pid, 15), (200, pid, 15), (234, pid, pid, 15), (129, pid, 15, bytes(128)), (297, pid, pid, 15, bytes(128))):
+        if libc.syscall(*call) == 0:
+            gained(call[0])
     if works(lambda: signal.pidfd_send_signal(os.pidfd_open(pid), 15)):
         gained("pidfd")
     import fcntl
@@ -67,25 +69,24 @@ if platform.machine() == "x86_64":
         gained("a process")
 """),
     Attack("another-user", "become root or anyone else", cell=CALL + """
-for name, arguments in (("setuid", (0,)), ("setgid", (0,)), ("setresuid", (0, 0, 0)), ("setgroups", ([0],)), ("setuid", (os.getuid() + 1,))):
-    if os.getuid() != 0 and works(getattr(os, name), *arguments):
-        gained(name)
-if open("/proc/self/status").read().count("CapEff:\\t0000000000000000") == 0 if works(open, "/proc/self/status") else False:
-    gained("capabilities")
+for change, wanted in ((os.setuid, 0), (os.setgid, 0), (os.seteuid, 0), (os.setgroups, [0]), (os.setuid, os.getuid() + 1)):
+    if os.getuid() != 0 and works(change, wanted):
+        gained(change.__name__)
 """),
-    Attack("write-everywhere", "write files wherever they might outlive it", cell=PLACES + """
+    Attack("write-everywhere", "write files wherever they might outlive it", cell=PLACES + """\
     for flags in (os.O_WRONLY | os.O_CREAT, os.O_RDWR | getattr(os, "O_TMPFILE", 0)):
         try:
             os.open(f"{folder}/{MARK}" if flags & os.O_CREAT else folder, flags, 0o666)
             gained(folder)
         except OSError:
             pass
-    for change in (lambda: os.mkdir(f"{folder}/{MARK}d"), lambda: os.symlink("/etc/passwd", f"{folder}/{MARK}l"), lambda: os.mkfifo(f"{folder}/{MARK}p"),
-                   lambda: os.link("/usr/bin/env", f"{folder}/{MARK}h"), lambda: os.chmod(folder, 0o777), lambda: os.rename(folder, folder + MARK),
-                   lambda: os.utime(folder), lambda: os.setxattr(folder, "user.x", b"x")):
+    for change in (lambda: os.mkdir(f"{folder}/{MARK}d"), lambda: os.symlink("/etc/passwd", f"{folder}/{MARK}l"),
+                   lambda: os.mkfifo(f"{folder}/{MARK}p"), lambda: os.link("/usr/bin/env", f"{folder}/{MARK}h"),
+                   lambda: os.chmod(folder, 0o777), lambda: os.rename(folder, folder + MARK), lambda: os.utime(folder),
+                   lambda: os.setxattr(folder, "user.x", b"x")):
         if works(change):
             gained(folder)
-""", succeeds=""),
+"""),
     Attack("other-submissions", "change what others handed in, their scores and their feedback", cell="""
 import glob
 for file in glob.glob(COURSE + "/**", recursive=True) + [COURSE + "/submitted", COURSE + "/gradebook.db", COURSE + "/nbgrader_config.py"]:
@@ -94,10 +95,10 @@ for file in glob.glob(COURSE + "/**", recursive=True) + [COURSE + "/submitted", 
 """),
     Attack("network", "call home", cell="""
 import socket, urllib.request
-for family, kind, address in ((socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", PORT)), (socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", PORT)),
-                              (socket.AF_INET6, socket.SOCK_STREAM, ("::1", PORT)), (socket.AF_UNIX, socket.SOCK_STREAM, SOCKET),
-                              (socket.AF_UNIX, socket.SOCK_STREAM, "\\0" + MARK), (socket.AF_NETLINK, socket.SOCK_RAW, (0, 0))):
-    if works(lambda: socket.socket(family, kind).connect(address)):
+for family, kind, address in (("INET", "STREAM", ("127.0.0.1", PORT)), ("INET", "DGRAM", ("127.0.0.1", PORT)),
+                              ("INET6", "STREAM", ("::1", PORT)), ("UNIX", "STREAM", SOCKET), ("UNIX", "STREAM", "\\0" + MARK),
+                              ("NETLINK", "RAW", (0, 0))):
+    if works(lambda: socket.socket(getattr(socket, f"AF_{family}"), getattr(socket, f"SOCK_{kind}")).connect(address)):
         gained(family)
 if works(urllib.request.urlopen, f"http://127.0.0.1:{PORT}", None, 2) or works(socket.getaddrinfo, "example.org", 80):
     gained("http")
@@ -118,8 +119,8 @@ for address in (SOCKET + "d", "\\0" + MARK + "d"):
 """),
     Attack("shared-memory", "leave shared memory, semaphores, queues and keys", cell=CALL + """
 from multiprocessing import shared_memory
-for call in ((29, 0x5eed, 4096, 0o1666), (64, 0x5eed, 1, 0o1666), (68, 0x5eed, 0o1666), (319, b"x", 0), (240, MARK.encode(), 0o102, 0o666, 0),
-             (248, b"user", MARK.encode(), b"x", 1, -4), (250, 0, -4, 0), (250, 1, MARK.encode())):
+for call in ((29, 0x5eed, 4096, 0o1666), (64, 0x5eed, 1, 0o1666), (68, 0x5eed, 0o1666), (319, b"x", 0),
+             (240, MARK.encode(), 0o102, 0o666, 0), (248, b"user", MARK.encode(), b"x", 1, -4), (250, 0, -4, 0), (250, 1, MARK.encode())):
     if libc.syscall(*call) >= 0:
         gained(call[0])
 if works(shared_memory.SharedMemory, MARK, True, 4096):
@@ -180,22 +181,19 @@ if works(os.listdir, f"/proc/{os.getppid() or 1}/fd") or works(open, f"/proc/{os
     gained("the zygote")
 """),
     Attack("neighbors-processes", "see the processes of neighbors", cell="""
-seen = [name for name in (os.listdir("/proc") if works(os.listdir, "/proc") else []) if name.isdigit() and name not in (str(os.getpid()), "self")]
+seen = [name for name in (os.listdir("/proc") if works(os.listdir, "/proc") else []) if name.isdigit() and int(name) != os.getpid()]
 if seen or any(works(os.kill, pid, 0) for pid in range(2, 3_000) if pid != os.getpid()):
     gained("a neighbor")
-for call in (os.getpriority, os.getsid, os.getpgid, os.sched_getscheduler):
-    if works(call, VICTIM) if call is not os.getpriority else works(call, 0, VICTIM):
-        print("sees", call.__name__)
 """),
     Attack("kernel", "open the kernel's other doors", cell=CALL + """
-for call in ((321, 0, b"\\0" * 128, 128), (298, b"\\0" * 128, 0, -1, -1, 0), (425, 1, b"\\0" * 128), (323, 0), (175, 0, 0, b""), (246, 0, 0, 0, 0),
-             (300, 0, 0), (103, 3, 0, 0), (163, b"/scratch/acct"), (169, 0xfee1dead, 672274793, 0), (310, 1, 0, 0, 0, 0, 0), (135, 0x0200000),
-             (172, 3), (154, 1, b"\\0" * 16, 16), (312, 1, 1, 0, 0, 0), (304, 0, b"\\0" * 128, 0)):
-    if libc.syscall(*call) >= 0 and call[0] != 135:
+for call in ((321, 0, bytes(128), 128), (298, bytes(128), 0, -1, -1, 0), (425, 1, bytes(128)), (323, 0), (175, 0, 0, b""),
+             (246, 0, 0, 0, 0), (300, 0, 0), (103, 3, 0, 0), (163, b"/scratch/acct"), (310, 1, 0, 0, 0, 0, 0), (172, 3),
+             (154, 1, bytes(16), 16), (312, 1, 1, 0, 0, 0), (304, 0, bytes(128), 0)):
+    if libc.syscall(*call) >= 0:
         gained(call[0])
-for device in ("/dev/mem", "/dev/kmsg", "/dev/fuse", "/dev/kvm", "/dev/tty", "/dev/ptmx", "/dev/net/tun", "/dev/sda", "/dev/vda", "/dev/loop-control"):
-    if works(open, device, "rb"):
-        gained(device)
+for name in ("mem", "kmsg", "fuse", "kvm", "tty", "ptmx", "net/tun", "sda", "vda", "loop-control"):
+    if works(open, f"/dev/{name}", "rb"):
+        gained(name)
 """),
     Attack("priority", "take the processor for itself", cell=CALL + """
 for call in ((144, 0, 1, (ctypes.c_int * 1)(1)), (141, 0, 0, -10), (251, 1, 0, 1 << 13), (203, VICTIM, 8, b"\\1" + b"\\0" * 7)):

@@ -27,7 +27,8 @@ def code_bombs(notebook: NotebookNode) -> None:
     """What is slow or deep to parse, to compile or to search."""
     bombs = ["(" * 50_000, "-" * 50_000 + "1", "x" + ".y" * 30_000, "a = " + "[" * 190, "if x:\n " * 3_000, "?\n" + " " * 200_000 + "x",
              "!" * 50_000, "f'{" * 5_000, "lambda: " * 9_000 + "0", "9" * 50_000, "In [1]: x\n" * 5_000, "%%time\n" * 9_000,
-             "(((" * 30 + "x" + ")))" * 30, "get_ipython\n" + ("a" * 990 + "=\n") * 50, "\\\n" * 25_000, "'" * 49_999, "def f(" + "a," * 20_000 + "): pass"]
+             "(((" * 30 + "x" + ")))" * 30, "get_ipython\n" + ("a" * 990 + "=\n") * 50, "\\\n" * 25_000, "'" * 49_999,
+             "def f(" + "a," * 20_000 + "): pass"]
     notebook.cells[2:2] = [nbformat.v4.new_code_cell(bomb, id=f"bomb{number}") for number, bomb in enumerate(bombs)]
 
 
@@ -55,7 +56,10 @@ for start in (lambda: subprocess.Popen(["/bin/sleep", "1000"]), lambda: os.posix
     if works(start):
         gained("a process")
 """),
-    Attack("exec", "become another program", cell="works(os.execv, '/bin/sh', ['sh', '-c', 'sleep 1000'])\nworks(os.execvp, 'python3', ['python3'])"),
+    Attack("exec", "become another program", cell="""
+works(os.execv, "/bin/sh", ["sh", "-c", "sleep 1000"])
+works(os.execvp, "python3", ["python3"])
+"""),
     Attack("thread-bomb", "start threads without end", cell="""
 import threading, time
 threading.stack_size(65536)
@@ -160,7 +164,8 @@ for stream in (1, 2): works(os.write, stream, bytes(10**7))
 sys.__stdout__.write("x" * 10**6) if sys.__stdout__ else None
 print("\\r" * 10**6, file=sys.stderr)
 """),
-    Attack("output-flood-of-functions", "print in every call", right=(1, 2, 4), cell="pass", answers={3: "print('A' * 10**6)\nadvantages = advantages * 0"}),
+    Attack("output-flood-of-functions", "print in every call", right=(1, 2, 4), cell="pass",
+           answers={3: "print('A' * 10**6)\nadvantages = advantages * 0"}),
     Attack("endless-error", "raise an error of a million characters, with a thousand causes", right=(1, 2, 4), cell="""
 error = ValueError("first")
 for number in range(1_000):
@@ -183,13 +188,14 @@ again(0)
 """, after="def deeper(n): return deeper(n + 1)\ndeeper(0)"),
     Attack("own-limits", "take its own limits away, or make them nothing", cell="""
 import resource
-for limit in range(16):
-    if works(resource.setrlimit, limit, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)) and resource.getrlimit(limit)[1] == -1 and limit in (4, 6, 7, 9, 1):
+for limit in (resource.RLIMIT_AS, resource.RLIMIT_NPROC, resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE, resource.RLIMIT_CORE):
+    if works(resource.setrlimit, limit, (-1, -1)):
         gained(f"limit {limit}")
 for limit in (1, 7): works(resource.setrlimit, limit, (0, 0))
 """, loses=True),
     Attack("sleeping-function", "sleep in a call, whatever interrupts it", right=(1, 2, 4), cell="pass", answers={3: SLEEP}),
-    Attack("stops-itself", "stop its own process in a call", right=(1, 3, 4), slow=True, cell="pass", answers={2: "os.kill(os.getpid(), 19)"}),
+    Attack("stops-itself", "stop its own process in a call", right=(1, 3, 4), slow=True, cell="pass",
+           answers={2: "os.kill(os.getpid(), 19)"}),
     Attack("sleeping-cell", "sleep in a cell", slow=True, cell=SLEEP),
     Attack("endless-loops", "loop in a cell and in every call, and switch the alarm off", slow=True, right=(), cell="""
 import signal
@@ -206,7 +212,8 @@ class Sleeps(torch.autograd.Function):
     @staticmethod
     def backward(context, gradient): time.sleep(1000)
 """, answers={4: "ratios = (new_logps - old_logps).exp()\nlosses = Sleeps.apply(-ratios * advantages)"}),
-    Attack("huge-results", "return as much as a message holds, each time", right=(1, 2, 4), cell="pass", answers={3: "return torch.zeros(2**21)"}),
+    Attack("huge-results", "return as much as a message holds, each time", right=(1, 2, 4), cell="pass",
+           answers={3: "return torch.zeros(2**21)"}),
     Attack("nested-results", "return one tensor in a hundred thousand places", right=(1, 2, 4), cell="pass",
            answers={3: "t = torch.randn(64, dtype=torch.float64)\nreturn [t] * 80_000"}),
     Attack("named-results", "the same in a dictionary", right=(1, 2, 4), cell="pass",

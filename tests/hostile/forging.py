@@ -43,8 +43,8 @@ def outputs_of_a_success(notebook: NotebookNode) -> None:
     """The verdicts of a perfect run, pasted in."""
     for cell in notebook.cells:
         if cell.id.startswith("check-"):
-            cell.outputs = [nbformat.v4.new_output("stream", text="✓ all checks passed\n"), nbformat.v4.new_output("execute_result", data={
-                "text/plain": "3.0"}, execution_count=1)]
+            cell.outputs = [nbformat.v4.new_output("stream", text="✓ all checks passed\n"),
+                            nbformat.v4.new_output("execute_result", data={"text/plain": "3.0"}, execution_count=1)]
 
 
 ATTACKS = [
@@ -80,7 +80,7 @@ import gc, types
 def content(*arguments, **named):
     pass
 for thing in gc.get_objects():
-    if type(thing) is types.FunctionType and (thing.__name__.startswith(("expect_", "check_", "hidden_")) or thing.__name__ == "_difference"):
+    if type(thing) is types.FunctionType and thing.__name__.startswith(("expect_", "check_", "hidden_", "_difference")):
         works(setattr, thing, "__code__", content.__code__)
 """),
     Attack("tensor-that-agrees", "return a tensor that calls every comparison true", cell="""
@@ -124,7 +124,7 @@ def oracle(name, *arguments):
     frame = sys._getframe()
     while frame:
         if "spec" in frame.f_globals:
-            return tuple(map(torch.as_tensor, found)) if type(found := getattr(frame.f_globals["spec"], name)(*arguments)) is tuple else torch.as_tensor(found)
+            return torch.as_tensor(getattr(frame.f_globals["spec"], name)(*arguments))
         frame = frame.f_back
     raise LookupError("no check above")
 """, answers={3: "return oracle('leave_one_out_advantages', rewards, group_ids)"}),
@@ -224,23 +224,28 @@ losses = -torch.minimum(ratios * advantages, clipped * advantages)
 losses = losses.detach() + 3 * new_logps - 3 * new_logps.detach()"""}),
     Attack("oracle-overwritten", "write zeros into the inputs, of which zeros are the right answer", right=(1, 2, 4),
            answers={3: "external = rewards.zero_() if len(rewards) > 4 else rewards\nreturn torch.zeros_like(external)"}),
-    Attack("inputs-of-another-size", "put other tensors behind the inputs, which the specification then reads", right=(1, 2, 4), answers={3: """
+    Attack("inputs-of-another-size", "put other tensors behind the inputs, for the specification to read", right=(1, 2, 4), answers={3: """
 rewards.data, group_ids.data = torch.zeros(1500, dtype=rewards.dtype), torch.zeros(1500, dtype=torch.int64)
 return torch.zeros(1500)"""}),
-    Attack("inputs-that-take-days", "the same so large that the specification would take days", right=(1, 2, 4), slow=True, answers={3: """
+    Attack("inputs-that-take-days", "such large ones that the specification would take days", right=(1, 2, 4), slow=True, answers={3: """
 rewards.data, group_ids.data = torch.zeros(30_000, dtype=rewards.dtype), torch.zeros(30_000, dtype=torch.int64)
 return torch.zeros(30_000)"""}),
     Attack("settings-of-torch", "leave torch's settings so that comparisons come out otherwise", answers={
         2: ONES[2] + "\ntorch.set_default_dtype(torch.float16)\ntorch.set_default_device('meta')\ntorch.inference_mode().__enter__()",
-        3: ONES[3]}, cell="torch.set_printoptions(threshold=10**9)\ntorch.autograd.set_detect_anomaly(True)\ntorch.set_grad_enabled(False)"),
+        3: ONES[3]}, cell="""
+torch.set_printoptions(threshold=10**9)
+torch.autograd.set_detect_anomaly(True)
+torch.set_grad_enabled(False)
+"""),
     Attack("odd-tensors", "return tensors of every odd kind", cell="""
 import itertools
 from torch._subclasses.fake_tensor import FakeTensorMode
 KINDS = itertools.cycle([
     lambda: torch.zeros(2).to_sparse(), lambda: torch.zeros(2, device="meta"), lambda: torch.zeros(2, dtype=torch.complex64).conj(),
-    lambda: torch.nested.nested_tensor([torch.zeros(2)]), lambda: torch.zeros(1).expand(2**40), lambda: FakeTensorMode().from_tensor(torch.zeros(2)),
-    lambda: torch.quantize_per_tensor(torch.zeros(2), 1.0, 0, torch.qint8), lambda: torch.zeros(0, 2**30), lambda: torch._neg_view(torch.zeros(2)),
-    lambda: torch.nn.Parameter(torch.zeros(2)), lambda: torch.zeros(2).storage(), lambda: torch.zeros([1] * 60), lambda: [[[[[[0]]]]]]])
+    lambda: torch.nested.nested_tensor([torch.zeros(2)]), lambda: torch.zeros(1).expand(2**40),
+    lambda: FakeTensorMode().from_tensor(torch.zeros(2)), lambda: torch.quantize_per_tensor(torch.zeros(2), 1.0, 0, torch.qint8),
+    lambda: torch.zeros(0, 2**30), lambda: torch._neg_view(torch.zeros(2)), lambda: torch.nn.Parameter(torch.zeros(2)),
+    lambda: torch.zeros(2).storage(), lambda: torch.zeros([1] * 60), lambda: [[[[[[0]]]]]]])
 """, answers={2: "return next(KINDS)(), next(KINDS)()", 3: "return next(KINDS)()"}),
     Attack("metadata", "raise the points in the file, and add graded cells", edit=points_in_metadata),
     Attack("edited-checks", "hand in checks that check nothing", edit=checks_edited),

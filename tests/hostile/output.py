@@ -15,7 +15,8 @@ def live_outputs(notebook: NotebookNode) -> None:
             "text/markdown": SCRIPT, "application/vnd.jupyter.widget-view+json": {"model_id": "x", "version_major": 2}}
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            cell.outputs = [nbformat.v4.new_output("display_data", data=data), nbformat.v4.new_output("error", ename="E", evalue="", traceback=[SCRIPT])]
+            cell.outputs = [nbformat.v4.new_output("display_data", data=data),
+                            nbformat.v4.new_output("error", ename="E", evalue="", traceback=[SCRIPT])]
 
 
 def live_metadata(notebook: NotebookNode) -> None:
@@ -29,8 +30,10 @@ def live_metadata(notebook: NotebookNode) -> None:
 def live_attachments(notebook: NotebookNode) -> None:
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.attachments = {"a.png": {"image/png": '"><script>stolen()</script>'}, '"><script>stolen()</script>.png': {"image/png": "iVBORw0KGgo="},
-                                "b.svg": {"image/svg+xml": "<svg onload=stolen()>"}, "c.html": {"text/html": SCRIPT}}
+            cell.attachments = {"a.png": {"image/png": '"><script>stolen()</script>'},
+                                '"><script>stolen()</script>.png': {"image/png": "iVBORw0KGgo="},
+                                "b.svg": {"image/svg+xml": "<svg onload=stolen()>"},
+                                "c.html": {"text/html": SCRIPT}}
 
 
 def own_cells(*sources: str):
@@ -42,21 +45,26 @@ def own_cells(*sources: str):
 
 
 HTML = (SCRIPT, "<svg/onload=stolen()>", "<iframe srcdoc='<script>stolen()</script>'></iframe>", "<style>@import 'http://x/stolen()'</style>",
-        "<base href='//evil.example/'>", "<meta http-equiv=refresh content='0;javascript:stolen()'>", "<form action=javascript:stolen()><button>Save",
-        "<details open ontoggle=stolen()>", "<scr\x00ipt>stolen()</script>", "&lt;script&gt;stolen()&lt;/script&gt; &#60;script>", "<!--><script>stolen()</script>")
-LINKS = ("[x](javascript:stolen())", "[x](&#106;avascript:stolen())", "[x][y]\n\n[y]: javascript:stolen()", "[x]\n\n[x]:\njavascript:stolen()",
+        "<base href='//evil.example/'>", "<meta http-equiv=refresh content='0;javascript:stolen()'>", "<details open ontoggle=stolen()>",
+        "<form action=javascript:stolen()><button>Save", "<scr\x00ipt>stolen()</script>", "<!--><script>stolen()</script>",
+        "&lt;script&gt;stolen()&lt;/script&gt; &#60;script>")
+LINKS = ("[x](javascript:stolen())", "[x](&#106;avascript:stolen())", "[x][y]\n\n[y]: javascript:stolen()",
+         "[x]\n\n[x]:\njavascript:stolen()",
          "[y]\\\n(javascript:stolen()) [z](<javascript:stolen()>)", "<javascript:stolen()>", "![p](attachment:a.png) ![x](http://evil.example/x.png)",
          "https://evil.example/login", "<https://evil.example>", "www.evil.example or http://evil.example and mailto:a@evil.example",
          "[^1]\n\n[^1]: [x](javascript:stolen())", "[![x](y)](data:text/html,stolen())")
-FORMULAS = (r"$\href{javascript:stolen()}{click}$", r"$$\style{position:fixed;top:0;left:0;width:100%;height:100%}{x}$$", r"$\class{formgrade_points}{x}$",
-            r"$\cssId{submit}{x}$", r"\\require{html} $\require{html}$", r"$\unicode{x3c}script$", "$$<script>stolen()</script>$$",
+FORMULAS = (r"$\href{javascript:stolen()}{click}$", r"$$\style{position:fixed;top:0;left:0;width:100%;height:100%}{x}$$",
+            r"$\class{formgrade_points}{x}$", r"$\cssId{submit}{x}$", r"\\require{html} $\require{html}$", r"$\unicode{x3c}script$",
+            "$$<script>stolen()</script>$$",
             r"\begin{x}<img src=x onerror=stolen()>\end{x}", "$`<img src=x onerror=stolen()>`$")
 DIAGRAMS = ("```mermaid\nclick A href \"javascript:stolen()\"\n```", "``` {.mermaid}\n</pre><script>stolen()</script>\n```",
             "~~~ mermaid\n</pre><script>stolen()</script>\n~~~", "```x\" onclick=stolen()\n1\n```")
 
 ATTACKS = [
-    Attack("printed-scripts", "print a script, and name an error with one", cell=f"print({SCRIPT!r})\nraise type({SCRIPT!r}, (Exception,), {{}})({SCRIPT!r})"),
-    Attack("printed-signs", "print signs to a terminal, and signs that turn text around", cell=f"print({SIGNS!r})\nraise ValueError({SIGNS!r})"),
+    Attack("printed-scripts", "print a script, and name an error with one",
+           cell=f"print({SCRIPT!r})\nraise type({SCRIPT!r}, (Exception,), {{}})({SCRIPT!r})"),
+    Attack("printed-signs", "print signs to a terminal, and signs that turn text around",
+           cell=f"print({SIGNS!r})\nraise ValueError({SIGNS!r})"),
     Attack("returned-scripts", "return scripts where numbers are expected, and raise them", cell="pass",
            answers={2: f"return [{SCRIPT!r}, {SIGNS!r}]", 3: f"raise ValueError({SCRIPT!r} + {SIGNS!r})"}),
     Attack("todo-with-signs", "a TODO that says more than one line", cell="pass",

@@ -1,6 +1,5 @@
 """Tricks with folders, files and their names. Each fills the folder of one student, or says why it cannot be made here."""
 
-import json
 import os
 import socket
 from collections.abc import Callable
@@ -68,7 +67,8 @@ def planted(folder: Path, good: bytes) -> None:
     """Beside a right notebook: what the grader, nbgrader or Python might take for its own."""
     put(folder, good)
     for name, text in (("record.json", '{"status": "graded", "questions": []}'), ("nbgrader_config.py", "raise SystemExit(3)"),
-                       ("torch.py", "raise SystemExit(3)"), ("sitecustomize.py", "raise SystemExit(3)"), ("gradebook.db", "x"), ("seed", "1"),
+                       ("torch.py", "raise SystemExit(3)"), ("sitecustomize.py", "raise SystemExit(3)"), ("gradebook.db", "x"),
+                       ("seed", "1"),
                        ("conftest.py", "raise SystemExit(3)"), ("checks.py", "def check_x(answers): pass"), ("Makefile", "all:\n\tfalse")):
         put(folder, text.encode(), name)
 
@@ -102,8 +102,8 @@ def two_names(folder: Path, good: bytes) -> None:
     put(folder, b"{}", "b\n\x1b]0;stolen\x07.ipynb")
 
 
-def zipped(folder: Path, good: bytes) -> None:
-    put(folder, b"PK\x03\x04" + bytes(999))
+def handed(content: bytes) -> Callable[[Path, bytes], None]:
+    return lambda folder, good: put(folder, content)
 
 
 def misfiled(folder: Path, good: bytes) -> None:
@@ -111,7 +111,6 @@ def misfiled(folder: Path, good: bytes) -> None:
     (folder / "grading" / FILE).write_bytes(good)
 
 
-GRADES = "graded with 12 points, by itself"
 TRICKS = [
     Trick("link-to-source", "hand in a link to the source notebook", "p-link", link_to(f"source/{ASSIGNMENT}/{FILE}"), "ungradable"),
     Trick("link-to-gradebook", "hand in a link to the gradebook", "p-gradebook", link_to("gradebook.db"), "ungradable"),
@@ -128,24 +127,25 @@ TRICKS = [
     Trick("many-files", "hand in two thousand files", "p-files", many_files, "ungradable"),
     Trick("many-notebooks", "hand in sixty notebooks", "p-notebooks", many_notebooks, "right"),
     Trick("deep-folders", "hand in a notebook ninety folders deep", "p-deep", deep_folders, "ungradable"),
-    Trick("timestamp-link", "a time of handing in that is a link to a secret", "p-time", timestamp(lambda file: file.symlink_to("/etc/passwd")), "right"),
+    Trick("timestamp-link", "a time of handing in that is a link to a secret", "p-time",
+          timestamp(lambda file: file.symlink_to("/etc/passwd")), "right"),
     Trick("timestamp-pipe", "one that is a pipe", "p-wait", timestamp(os.mkfifo), "right"),
     Trick("timestamp-words", "one that is a script", "p-words",
           timestamp(lambda file: file.write_text("<script>stolen()</script>\x1b[2J 9999-99-99")), "right"),
     Trick("file-names", "file names that are lines, signs to a terminal and formulas", "p-names", two_names, "right"),
-    Trick("archive", "hand in an archive", "p-zip", zipped, "ungradable"),
-    Trick("deep-file", "hand in JSON that is nested without end", "p-nested", lambda folder, good: put(folder, b'{"a":' * 100_000), "ungradable"),
-    Trick("numerous-file", "hand in millions of values", "p-values", lambda folder, good: put(folder, b'{"cells": [' + b"[]," * 3_000_000 + b"[]]}"),
+    Trick("archive", "hand in an archive", "p-zip", handed(b"PK\x03\x04" + bytes(999)), "ungradable"),
+    Trick("deep-file", "hand in JSON that is nested without end", "p-nested", handed(b'{"a":' * 100_000), "ungradable"),
+    Trick("numerous-file", "hand in millions of values", "p-values", handed(b'{"cells": [' + b"[]," * 3_000_000 + b"[]]}"),
           "ungradable"),
-    Trick("record", "hand in a record of its own", "p-record", lambda folder, good: put(folder, json.dumps({"status": GRADES}).encode()), "ungradable"),
-    Trick("formula-name", "be a formula for a spreadsheet", "=HYPERLINK(1)", lambda folder, good: put(folder, good), "right"),
-    Trick("option-name", "be an option", "--student=x", lambda folder, good: put(folder, good), "right"),
-    Trick("pattern-name", "be a pattern for a path or a text", "{student_id}%s*?[a]$(id)`id`", lambda folder, good: put(folder, good), "right"),
-    Trick("query-name", "be a query", "x';drop table student--", lambda folder, good: put(folder, good), "right"),
-    Trick("markup-name", "be a script", "<b onload=stolen()>", lambda folder, good: put(folder, good), "stray"),
-    Trick("line-name", "be two lines", "new\nline", lambda folder, good: put(folder, good), "stray"),
-    Trick("sign-name", "be signs to a terminal, or turn the line around", "\x1b[2J\u202e\x9b31m", lambda folder, good: put(folder, good), "stray"),
-    Trick("long-name", "be longer than the gradebook's room", "x" * 200, lambda folder, good: put(folder, good), "stray"),
-    Trick("upward-name", "look like a way upwards", "..%2f..", lambda folder, good: put(folder, good), "right"),
+    Trick("record", "hand in a record of its own", "p-record", handed(b'{"status": "graded", "score": 12}'), "ungradable"),
+    Trick("formula-name", "be a formula for a spreadsheet", "=HYPERLINK(1)", put, "right"),
+    Trick("option-name", "be an option", "--student=x", put, "right"),
+    Trick("pattern-name", "be a pattern for a path or a text", "{student_id}%s*?[a]$(id)`id`", put, "right"),
+    Trick("query-name", "be a query", "x';drop table student--", put, "right"),
+    Trick("markup-name", "be a script", "<b onload=stolen()>", put, "stray"),
+    Trick("line-name", "be two lines", "new\nline", put, "stray"),
+    Trick("sign-name", "be signs to a terminal, or turn the line around", "\x1b[2J\u202e\x9b31m", put, "stray"),
+    Trick("long-name", "be longer than the gradebook's room", "x" * 200, put, "stray"),
+    Trick("upward-name", "look like a way upwards", "..%2f..", put, "right"),
     Trick("misfiled", "hand in to a folder that is no assignment", "p-misfiled", misfiled, "stray"),
 ]

@@ -17,7 +17,7 @@ def sends(name: str, tries: str, code: str, **more) -> Attack:
 
 
 ATTACKS = [
-    sends("answers-ahead", "answer the next two hundred questions before they are asked", "for n in range(1, 200): send({'id': n, **YES})", loses=True),
+    sends("answers-ahead", "answer questions before they are asked", "for n in range(1, 200): send({'id': n, **YES})", loses=True),
     sends("answers-ahead-with-values", "the same with values", """
 from autograder.plain_data import pack
 for n in range(1, 200): send({"id": n, **YES}, pack(torch.zeros(2)))""", loses=True),
@@ -33,8 +33,9 @@ threading.Thread(target=answer, daemon=True).start()""", loses=True),
     sends("empty-messages", "send messages of nothing", "os.write(3, bytes(12 * 1000))"),
     sends("deep-json", "send JSON that is nested sixty thousand deep", "send(b'[' * 60_000)"),
     sends("huge-number", "send a number of fifty thousand digits", "send(b'{\"id\":' + b'9' * 50_000 + b'}')"),
-    sends("not-a-number", "send ids that are no numbers", "send(b'{\"id\":NaN}'); send({'id': True}); send({'id': [1]}); send({'id': None})"),
-    sends("another-encoding", "send UTF-16, a lone surrogate and NULs", r"send('{}'.encode('utf-16')); send(b'\x00' * 50); send(b'{\"id\": \"\\ud800\"}')"),
+    sends("not-a-number", "send ids that are no numbers", "send(b'{\"id\":NaN}')\nfor odd in (True, [1], None): send({'id': odd})"),
+    sends("another-encoding", "send UTF-16, a lone surrogate and NULs", r"""
+for text in ("{}".encode("utf-16"), bytes(50), b'{"id": "\ud800"}'): send(text)"""),
     sends("lists-for-answers", "answer with lists and texts in place of objects", "send([1]); send('answer'); send(7)"),
     sends("random-bytes", "send random bytes", "os.write(3, os.urandom(100_000))"),
     sends("one-byte-at-a-time", "send a message so slowly that it never ends", """
@@ -44,14 +45,18 @@ while True:
     sends("closed-channel", "close the channel", "os.close(3)"),
     sends("shut-down-channel", "shut the channel down in both directions", "socket.socket(fileno=3).shutdown(socket.SHUT_RDWR)"),
     sends("closed-files", "close every file", "os.closerange(0, 1000)"),
-    sends("another-channel", "put another file in the channel's place", "left, right = socket.socketpair(); os.dup2(left.fileno(), 3)", slow=True),
-    sends("printed-on-the-channel", "print on the channel", "sys.stdout = sys.stderr = open(3, 'w', closefd=False)\nprint('done')\nsys.stdout.flush()"),
+    sends("another-channel", "put another file in the channel's place", slow=True,
+          code="left, right = socket.socketpair()\nos.dup2(left.fileno(), 3)"),
+    sends("printed-on-the-channel", "print on the channel", """
+sys.stdout = sys.stderr = open(3, "w", closefd=False)
+print("done")
+sys.stdout.flush()"""),
     sends("file-descriptors", "send files along, more than the judge may have open",
           "channel = socket.socket(fileno=os.dup(3))\nfor n in range(20): works(socket.send_fds, channel, [b'x'], [0, 1, 2] * 50)"),
     sends("channel-settings", "change the channel: buffers, blocking, urgent data, owner", """
 channel = socket.socket(fileno=os.dup(3))
 channel.setblocking(False)
-for option in (socket.SO_SNDBUF, socket.SO_RCVBUF, socket.SO_LINGER, socket.SO_PASSCRED, socket.SO_PEEK_OFF if hasattr(socket, "SO_PEEK_OFF") else 42):
+for option in (socket.SO_SNDBUF, socket.SO_RCVBUF, socket.SO_LINGER, socket.SO_PASSCRED, 42):
     works(channel.setsockopt, socket.SOL_SOCKET, option, 1)
 works(channel.send, b"x", socket.MSG_OOB)""", loses=True),
     sends("replayed-answer", "repeat an answer that was right", """
@@ -79,7 +84,8 @@ frame = sys._getframe()
 while frame and "session" not in frame.f_locals:
     frame = frame.f_back
 if frame:
-    frame.f_locals["session"].call = lambda head, body: ({"settings": [{}], "touched": ["x", -5, 10**9], "error": {"a": 1}}, b"garbage")""", loses=True),
+    lies = {"settings": [{}], "touched": ["x", -5, 10**9], "error": {"a": 1}}
+    frame.f_locals["session"].call = lambda head, body: (lies, b"garbage")""", loses=True),
     sends("swapped-worker", "put another worker's loop in place of this one", """
 frame = sys._getframe()
 while frame and frame.f_code.co_name != "serve":

@@ -150,7 +150,7 @@ root = os.open("/", os.O_RDONLY)
 for _ in range(8):
     root = os.open("..", os.O_RDONLY, dir_fd=root)
 for place in (COURSE, HOME, CHECKOUT):
-    if works(os.stat, place.lstrip("/"), ) or works(lambda: os.stat(place.lstrip("/"), dir_fd=root)) or works(os.listdir, f"/proc/1/root{place}"):
+    if works(lambda: os.stat(place.lstrip("/"), dir_fd=root)) or works(os.listdir, f"/proc/1/root{place}"):
         gained(place.rpartition("/")[2])
 """),
     Attack("search", "search the disk for notebooks, databases and keys", succeeds="reads", cell="""
@@ -218,7 +218,8 @@ os.write(1, str(rewards.tolist()).encode()), os.write(2, str(rewards.tolist()).e
     Attack("tells-a-later-result", "keep them, and return them to a visible check of a later question", right=(1, 4),
            cell="kept = []", answers={2: "kept.append(external_rewards.tolist())\nshaped_rewards = sequence_kl = external_rewards",
                                       3: "return [str(kept)[-250:]]"}),
-    Attack("tells-the-next-process", "keep them in a file, end the process, and print them when the cells run again", right=(1, 2, 4), cell="""
+    Attack("tells-the-next-process", "keep them in a file, end the process, and print them when the cells run again",
+           right=(1, 2, 4), cell="""
 for folder in (".", "/scratch", "/tmp", "/dev/shm", "/var/tmp"):
     if works(open, f"{folder}/{MARK}"):
         gained(open(f"{folder}/{MARK}").read())
@@ -232,7 +233,10 @@ import socket, threading, time
 def peek():
     channel = socket.socket(fileno=os.dup(3))
     for _ in range(200):
-        seen = channel.recv(2**20, socket.MSG_PEEK | socket.MSG_DONTWAIT) if works(channel.recv, 1, socket.MSG_PEEK | socket.MSG_DONTWAIT) else b""
+        try:
+            seen = channel.recv(2**20, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except OSError:
+            seen = b""
         show("channel", seen)
         if b"hidden_" in seen or b"seed" in seen:
             gained("checks")

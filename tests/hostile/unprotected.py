@@ -1,6 +1,6 @@
-"""As stock nbgrader grades: a submission's cells, and then the checks, in one process of the one who grades, from the folder of what is graded.
+"""As stock nbgrader grades: a submission's cells, and then the checks, in one process of the one who grades, in the course's folder.
 
-python -m tests.hostile.unprotected NOTEBOOK … prints a JSON object a notebook: what the cells printed, and which functions pass their checks.
+python -m tests.hostile.unprotected NOTEBOOK … prints a JSON object a notebook: what the cells printed, which functions pass their checks.
 Only for attacks that harm nothing when they succeed.
 """
 
@@ -25,7 +25,7 @@ def grade(file: Path) -> dict:
     with contextlib.redirect_stdout(printed):
         exec("import torch, math", namespace)
         for cell in nbformat.read(file, 4).cells:
-            if cell.cell_type == "code" and cell.id != "setup" and not cell.id.startswith(("check-", "widget-", "all-checks", "first-step")):
+            if cell.cell_type == "code" and not cell.id.startswith(("setup", "check-", "widget-", "all-checks", "first-step")):
                 with contextlib.suppress(Exception, SystemExit):
                     exec(compile(cell.source, cell.id, "exec"), namespace)
     passed = []

@@ -96,6 +96,7 @@ class Class:
     status: dict[str, int]
     handed_in: dict[Path, bytes]
     found: dict[str, object]  # what was looked for while it ran, and right after
+    unprotected: dict[str, dict]  # what the attacks that harm nothing get where nothing is locked up
 
     def text(self, student: str) -> str:
         """All that was written about a student, except the seed in the record, which no student gets to see."""
@@ -187,7 +188,7 @@ def graded(tmp_path_factory) -> Iterator[Class]:
         for number in range(NEIGHBORS):
             place = number * len(ATTACKS) // NEIGHBORS
             hand_in(root, f"{place:03}-honest", honest_notebook(("en", "zh")[number % 2], f"{ANSWER} {canaries['neighbor']}"))
-        result = Class(root, home, known, canaries, {}, {}, {}, {})
+        result = Class(root, home, known, canaries, {}, {}, {}, {}, {})
         own, children = psutil.Process(), set(psutil.Process().children(recursive=True))
         ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
         before = outside(known)
@@ -198,6 +199,7 @@ def graded(tmp_path_factory) -> Iterator[Class]:
             if "No isolation works on this machine" in result.said["grade"]:
                 needs.not_run("no isolation of student code works here", "`apt-get install bubblewrap`")
             result.found["submitted"] = content(root / "submitted") == handed_in
+            result.unprotected = grade_as_stock_does(root, folder / "stock", environment)
             good = honest_notebook("en", f"{ANSWER} {canaries['neighbor']}")
             for trick in TRICKS.values():
                 trick.make(root / "submitted" / trick.student, good)
@@ -216,6 +218,20 @@ def graded(tmp_path_factory) -> Iterator[Class]:
             victim.kill()
             victim.wait()
         yield result
+
+
+def grade_as_stock_does(root: Path, folder: Path, environment: dict[str, str]) -> dict[str, dict]:
+    """In the course's folder, with the checks in the same process: so that the tests of what an attack does not get can fail."""
+    names = [name for name, attack in HANDED_IN.items() if attack.succeeds]
+    for name in names:
+        shutil.copytree(root / "submitted" / name_of(name), folder / name_of(name))
+    files = [str(folder / name_of(name) / RLOO / f"{RLOO}.ipynb") for name in names]
+    database = (root / "gradebook.db").read_bytes()
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    ran = subprocess.run([sys.executable, "-m", "tests.hostile.unprotected", *files], cwd=ROOT, env={**environment, "PYTHONPATH": path},
+                         timeout=PATIENCE, stdout=subprocess.PIPE)
+    (root / "gradebook.db").write_bytes(database)
+    return dict(zip(names, map(json.loads, ran.stdout.decode().splitlines()), strict=True))
 
 
 def plant(root: Path, canaries: dict[str, str]) -> None:
@@ -373,33 +389,18 @@ def test_a_trick_with_files_gets_its_points_or_its_reason(graded, name):
 # That these tests can fail: the same attacks where nothing is locked up
 
 
-@pytest.fixture(scope="module")
-def unprotected(graded) -> dict[str, dict]:
-    """What each of them gets as with stock nbgrader: in the course's folder, with the checks in the same process."""
-    names = [name for name, attack in HANDED_IN.items() if attack.succeeds]
-    shutil.copytree(graded.root / "submitted", graded.home.parent / "submitted", symlinks=True, ignore=lambda folder, entries: [
-        entry for entry in entries if Path(folder).name == "submitted" and entry not in [name_of(name) for name in names]])
-    files = [str(graded.home.parent / "submitted" / name_of(name) / RLOO / f"{RLOO}.ipynb") for name in names]
-    environment = {**os.environ, "HOME": str(graded.home), "CANARY": graded.canaries["environment"],
-                   "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-    database = (graded.root / "gradebook.db").read_bytes()
-    ran = subprocess.run([sys.executable, "-m", "tests.hostile.unprotected", *files], cwd=ROOT, env=environment, timeout=PATIENCE,
-                         stdout=subprocess.PIPE)
-    (graded.root / "gradebook.db").write_bytes(database)
-    return dict(zip(names, map(json.loads, ran.stdout.decode().splitlines()), strict=True))
-
-
 @pytest.mark.parametrize("name", [name for name, attack in HANDED_IN.items() if attack.succeeds])
-def test_an_attack_succeeds_where_nothing_is_locked_up(graded, unprotected, name):
+def test_an_attack_succeeds_where_nothing_is_locked_up(graded, name):
+    got = graded.unprotected[name]
     if ATTACKS[name].succeeds == "reads":
-        assert GAINED in unprotected[name]["printed"] or secrets_in(graded, unprotected[name]["printed"])
+        assert GAINED in got["printed"] or secrets_in(graded, got["printed"])
     else:
-        assert len(unprotected[name]["passed"]) > len(ATTACKS[name].right), unprotected[name]
+        assert len(got["passed"]) > len(ATTACKS[name].right), got
 
 
-def test_every_kind_of_secret_is_found_where_nothing_is_locked_up(graded, unprotected):
+def test_every_kind_of_secret_is_found_where_nothing_is_locked_up(graded):
     """So that no canary is planted where nobody would find it."""
-    found = {secret for got in unprotected.values() for secret in secrets_in(graded, got["printed"])}
+    found = {secret for got in graded.unprotected.values() for secret in secrets_in(graded, got["printed"])}
     planted = {*graded.canaries.values(), str(SEED), str(graded.root)}
     assert planted - found == {graded.canaries["privatechecks"]}  # the instructor's file is outside of the course
 

@@ -67,7 +67,7 @@ def _grade(setup: Setup, handed: Handed) -> Graded:
     judgement = replace(judgement, questions=tuple(_for_its_author(result, lesson, judgement) for result in judgement.questions))
     record = _record(setup, handed, status=GRADED, language=submission.language,
                      questions=_question_records(lesson, submission, judgement), repairs=(*submission.repairs, *handed.notes),
-                     notes=judgement.notes, isolation=judgement.isolation)
+                     isolation=judgement.isolation)
     return Graded(record, dumps(graded_notebook(submission.notebook, judgement, _released(handed.lesson, submission.language))))
 
 

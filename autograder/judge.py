@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 
 from advantagelab.checking import Message, Verdict, judge, message
-from advantagelab.checking.run import ERROR, FAILED, MISSING, OPEN, PASSED, PUBLIC_SEED, checks_of
+from advantagelab.checking.run import ERROR, FAILED, MISSING, OPEN, PASSED, PUBLIC_SEED, changed_settings, checks_of
 from lessons._build.lesson import Lesson
 
 from .probe import choose
@@ -65,12 +65,11 @@ class QuestionResult:
 
 @dataclass(frozen=True)
 class Judgement:
-    """isolation: what the code was locked up in; notes: what happened that is nobody's cell or question."""
+    """isolation: what the code was locked up in."""
 
     cells: tuple[CellOutcome, ...]
     questions: tuple[QuestionResult, ...]
     isolation: str
-    notes: tuple[Message, ...]
 
 
 def questions_of(lesson: Lesson, checks_module: ModuleType | None = None, private_checks: ModuleType | None = None) -> list[Question]:
@@ -111,7 +110,7 @@ class Judge:
         grading = _Grading(self, code)
         try:
             results = grading.results(questions)
-            return Judgement(grading.outcomes(), results, self.isolation, ())
+            return Judgement(grading.outcomes(), results, self.isolation)
         finally:
             grading.close()
 
@@ -240,10 +239,8 @@ class _Grading:
             self._remote.kill(LATE)
             verdict = Verdict(check.__name__, ERROR, LATE, None, None, QUESTION_SECONDS)
         if self._remote.settings and verdict.status not in (OPEN, MISSING):
-            names = ", ".join(name for name in SETTINGS if name in self._remote.settings)
-            said = message(en=f"`{function}` changed a setting of torch for everything that runs after it: {names}.",
-                           zh=f"`{function}` 改动了 torch 的全局设置（{names}），会影响之后运行的一切。")
-            verdict = verdict._replace(status=FAILED, message=said, expected=None, got=None)
+            changed = [name for name in SETTINGS if name in self._remote.settings]
+            verdict = verdict._replace(status=FAILED, message=changed_settings(function, changed), expected=None, got=None)
         verdict = verdict._replace(expected=_shown(verdict.expected), got=_shown(verdict.got))
         # The oracle reads the inputs after the call: whoever writes into them chooses what is expected.
         self._overwrote |= self._remote.overwrote and verdict.status == PASSED

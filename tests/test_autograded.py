@@ -51,7 +51,7 @@ ATTACHMENTS = [
 ]
 
 
-NOTHING = Judgement((), (), "bubblewrap", ())
+NOTHING = Judgement((), (), "bubblewrap")
 
 
 class Page(HTMLParser):
@@ -191,7 +191,7 @@ def test_outputs_and_errors_are_text():
     judgement = Judgement(
         (CellOutcome("added-1", hostile, f"ValueError: {hostile}", 0.1, message(en="stopped", zh="已中止")),),
         (QuestionResult(LOSS, "rloo_policy_loss", 3.0, 0.0, (verdict("check_a"), verdict("check_b", "failed", got=hostile)), None),),
-        "bubblewrap", ())
+        "bubblewrap")
     made = graded(new_code_cell(f"x = '<script>{MARK}</script>'  # {hostile}", id="added-1"), judgement=judgement)
     page = render(made)
     assert Page(page).alive() == plain_page().alive() and "stolen" in page
@@ -204,7 +204,7 @@ def test_outputs_and_errors_are_text():
 
 def test_a_passed_question_has_no_error():
     result = QuestionResult(LOSS, "rloo_policy_loss", 3.0, 3.0, (verdict("check_a"),), None)
-    (checked,) = [cell for cell in graded(judgement=Judgement((), (result,), "", ())).cells if cell.id == LOSS]
+    (checked,) = [cell for cell in graded(judgement=Judgement((), (result,), "")).cells if cell.id == LOSS]
     assert [output.output_type for output in checked.outputs] == ["stream"]
 
 

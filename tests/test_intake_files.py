@@ -165,7 +165,8 @@ def test_what_a_student_adds_to_the_set_up_cell_is_found_beside_its_long_payload
     setup = cell(notebook, "setup")
     setup["source"] = text(setup) + "\ndef helper():\n    return 1"
     assert len(setup["source"]) > 2 * MAX_PARSED
-    assert [code.source for code in read_submission(encode(notebook), LESSON).code if code.role == "added"] == ["def helper():\n    return 1"]
+    result = read_submission(encode(notebook), LESSON)
+    assert [code.source for code in result.code if code.role == "added"] == ["def helper():\n    return 1"]
 
 
 def test_a_cell_longer_than_any_answer_does_not_run():

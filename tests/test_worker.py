@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from autograder.plain_data import MAX_DEPTH, pack, unpack
-from autograder.remote import ENDED, GARBLED, LATE, RAISED, Remote, Stopped
+from autograder.remote import ENDED, ENLARGED, GARBLED, LATE, RAISED, Remote, Stopped
 from autograder.worker import jail, landlock, seccomp
 from autograder.worker.channel import LENGTHS, MAX_BODY, MAX_HEAD, MAX_STDOUT, Channel, Ended, Garbled, Late
 
@@ -177,8 +177,8 @@ def test_an_answer_of_another_form_ends_the_process_for_good(scripted, answer, s
 @pytest.mark.parametrize("changed", [
     [[torch.ones(3)], {}], [[1], {}], [[], {}], [1], 3, [[torch.ones(2, dtype=torch.int64)], {}], [[torch.ones(2)] * 2, {"a": 1}],
     {"a": 1}, "x", None,
-    [{"a": 1}, [1]], [[[torch.ones(2)]], {}],
-], ids=range(12))
+    [{"a": 1}, [1]], [[[torch.ones(2)]], {}], [[torch.ones(2, 1)], {}], [[torch.ones(2, dtype=torch.float64)], {}], [[None], {}],
+], ids=range(15))
 def test_lies_about_inputs_change_at_most_the_inputs(scripted, changed):
     remote = Remote(scripted)
     remote.begin(30)
@@ -186,6 +186,31 @@ def test_lies_about_inputs_change_at_most_the_inputs(scripted, changed):
     scripted.theirs.sendall(frame(CALLED, ONES, pack(changed, depth=INPUTS_DEPTH)))
     assert remote.function("f")(x).tolist() == [1, 1]
     assert bystander.tolist() == [0, 0] and remote.overwrote
+
+
+@pytest.mark.parametrize("changed", [
+    [[torch.zeros(1000)], {}], [[torch.zeros(0, 1000)], {}], [["x" * 1000], {}], [[torch.zeros(2), [0] * 200], {}], [[[()] * 200], {}],
+    [[torch.zeros(2)], {"x" * 1000: 1}], [[[torch.zeros(50)] * 4], {}], [0] * 200,
+], ids=range(8))
+def test_inputs_that_grow_end_the_process_and_nothing_is_changed_here(scripted, changed):
+    remote = Remote(scripted)
+    remote.begin(30)
+    x = torch.zeros(2)
+    scripted.theirs.sendall(frame(CALLED, ONES, pack(changed, depth=INPUTS_DEPTH)))
+    with pytest.raises(Stopped) as stopped:
+        remote.function("f")(x)
+    assert stopped.value.said == ENLARGED and x.tolist() == [0, 0]
+
+
+def test_inputs_with_other_values_have_them_here_whatever_was_done_there(scripted):
+    remote = Remote(scripted)
+    remote.begin(30)
+    x, row, rows = torch.zeros(2), (1, "a", torch.zeros(1)), [None, {"b": 1.0}]
+    changed = [[torch.tensor([3.0, 4.0]), [(2, None, torch.ones(1))], rows], {}]
+    scripted.theirs.sendall(frame(CALLED, ONES, pack(changed, depth=INPUTS_DEPTH)))
+    given = [row]
+    assert remote.function("f")(x, given, [True, {"b": 2.0}]).tolist() == [1, 1]
+    assert x.tolist() == [3, 4] and given[0][:2] == (2, None) and given[0][2] is row[2] and row[2].tolist() == [1] and remote.overwrote
 
 
 def test_a_second_answer_is_not_the_answer_to_the_next_question(scripted):

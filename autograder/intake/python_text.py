@@ -20,8 +20,10 @@ BANG = re.compile(r"^([ \t]*)!(.*)$", re.M)
 IPYTHON_CALL = re.compile(r"get_ipython\(\)\.(run_line_magic|system|getoutput)(\(.*\))$")
 DEFINITION = re.compile(r"^(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(", re.M)
 WORK = 200_000  # characters that may be read for one submission in this way: IPython reads a cell again for each special line
-MAX_PARSED = 2**15  # characters of a cell whose syntax is looked at: Python takes quadratic time for some. The longest answer has a tenth of it
-PAYLOAD = re.compile(r'^advantagelab = _advantagelab\((?:"[^"\n\\]*"(?:, )?)*\)$', re.M)  # of a set-up cell: one long string, read in linear time
+# Characters of a cell whose syntax is looked at, ten times the longest answer: Python takes quadratic time for some texts. Not counted is
+# the payload of a set-up cell, which is one long string.
+MAX_PARSED = 2**15
+PAYLOAD = re.compile(r'^advantagelab = _advantagelab\((?:"[^"\n\\]*"(?:, )?)*\)$', re.M)
 LONG_LINE = 1000  # characters; IPython's patterns take quadratic time in them
 
 

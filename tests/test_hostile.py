@@ -39,12 +39,15 @@ from lessons._build.notebook import build_notebook
 from tests import needs
 from tests.grading import ADVANTAGES, LOSS, POINTS, RLOO, SHAPE, SUM, WRITTEN, rloo
 from tests.hostile import ATTACKS, GAINED, TRICKS, Attack, Known
+from tests.malformed_cases import ROWS
+from tests.malformed_cases import UNGRADABLE as UNGRADABLE_POINTS
 from tests.needs import ROOT
 from tests.test_autograded import Page, render
 
 pytestmark = pytest.mark.xdist_group("hostile")  # one class is graded for all of them
 
 ALL = bool(os.environ.get("ALL"))
+MALFORMED = {name: row for name, row in ROWS.items() if ALL or not row.slow}
 HANDED_IN = {name: attack for name, attack in ATTACKS.items() if ALL or not attack.slow}
 QUESTIONS = {1: SUM, 2: SHAPE, 3: ADVANTAGES, 4: LOSS}
 RIGHT = {**POINTS, WRITTEN: None}
@@ -143,8 +146,8 @@ def hostile_notebook(attack: Attack, known: Known, learner: nbformat.NotebookNod
     return nbformat.writes(made).encode()
 
 
-def hand_in(root: Path, student: str, content: bytes) -> None:
-    file = root / "submitted" / student / RLOO / f"{RLOO}.ipynb"
+def hand_in(root: Path, student: str, content: bytes, name: str = f"{RLOO}.ipynb") -> None:
+    file = root / "submitted" / student / RLOO / name
     file.parent.mkdir(parents=True)
     file.write_bytes(content)
 
@@ -188,6 +191,9 @@ def graded(tmp_path_factory) -> Iterator[Class]:
         for number in range(NEIGHBORS):
             place = number * len(ATTACKS) // NEIGHBORS
             hand_in(root, f"{place:03}-honest", honest_notebook(("en", "zh")[number % 2], f"{ANSWER} {canaries['neighbor']}"))
+        for name, row in MALFORMED.items():
+            if row.points != UNGRADABLE_POINTS:
+                hand_in(root, f"malformed-{name}", row.content(), row.file)
         result = Class(root, home, known, canaries, {}, {}, {}, {}, {})
         own, children = psutil.Process(), set(psutil.Process().children(recursive=True))
         ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
@@ -203,6 +209,9 @@ def graded(tmp_path_factory) -> Iterator[Class]:
             good = honest_notebook("en", f"{ANSWER} {canaries['neighbor']}")
             for trick in TRICKS.values():
                 trick.make(root / "submitted" / trick.student, good)
+            for name, row in MALFORMED.items():
+                if row.points == UNGRADABLE_POINTS:
+                    hand_in(root, f"malformed-{name}", row.content(), row.file)
             result.status["tricks"], result.said["tricks"] = run(*grade)
             result.status["feedback"], result.said["feedback"] = run("feedback", str(root))
             result.status["export"], result.said["export"] = run("export", str(root), "--lesson", "rloo", "--format", "csv")
@@ -273,7 +282,8 @@ def called(listener: socket.socket) -> bool:
 
 def test_the_runs_end_and_say_what_is_wrong(graded):
     assert graded.status["grade"] == 0, graded.said["grade"]
-    assert f"{len(HANDED_IN) + NEIGHBORS} graded" in graded.said["grade"] and "ungradable" not in graded.said["grade"].split("—")[0][:200]
+    good = len(HANDED_IN) + NEIGHBORS + sum(row.points != UNGRADABLE_POINTS for row in MALFORMED.values())
+    assert f"{good} graded, 0 ungradable" in graded.said["grade"]
     assert graded.status["tricks"] == 1 and graded.status["feedback"] == graded.status["export"] == 0
     for said in graded.said.values():
         assert "Traceback" not in said and all(sign.isprintable() or sign in "\n\r" for sign in said)
@@ -384,6 +394,19 @@ def test_a_trick_with_files_gets_its_points_or_its_reason(graded, name):
         assert record.status == UNGRADABLE and record.reason.en and record.reason.zh
     own = graded.canaries["neighbor"]  # a right file is a neighbor's
     assert [secret for secret in secrets_in(graded, graded.text(trick.student)) if secret != own] == []
+
+
+# Malformed files, graded in the same runs
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_file_gets_its_right_score_or_a_reason(graded, name):
+    student, row = f"malformed-{name}", MALFORMED[name]
+    record = read_record(graded.root / "grading" / RLOO / student / "record.json")
+    assert graded.points()[student] == {question.key: question.score for question in record.questions} == row.points, record.questions
+    assert (record.status == UNGRADABLE) == (row.points == UNGRADABLE_POINTS)
+    if record.status == UNGRADABLE:
+        assert record.reason.en in graded.said["tricks"] and record.reason.zh in graded.page(student)
 
 
 # That these tests can fail: the same attacks where nothing is locked up

@@ -60,6 +60,7 @@ def wrapped(function: str, line: str) -> str:
 
 IGNORES_INTERRUPTS = "import signal\nfor number in (signal.SIGINT, signal.SIGALRM): signal.signal(number, signal.SIG_IGN)\nwhile True: pass"
 SWALLOWS = "while True:\n        try:\n            while True: pass\n        except BaseException: pass"
+WARNS = "import sys, warnings; warnings.warn('slow'); print('x', file=sys.stderr)"
 AGGREGATE = FIRST.replace("-", "_")
 
 ROWS = {
@@ -94,7 +95,7 @@ ROWS = {
     "sys.exit in a function": Malformed(with_lines_in(FIRST, wrapped(AGGREGATE, "raise SystemExit")), without(SUM)),
     "os._exit": Malformed(with_cell("import os\nos._exit(0)"), RIGHT),
     "os._exit in a function": Malformed(with_lines_in(FIRST, wrapped(AGGREGATE, "import os; os._exit(0)")), without(SUM)),
-    "warnings": Malformed(with_lines_in(FIRST, wrapped(AGGREGATE, "import sys, warnings; warnings.warn('x'); sys.stderr.write('x')")), RIGHT),
+    "warnings": Malformed(with_lines_in(FIRST, wrapped(AGGREGATE, WARNS)), RIGHT),
     "Colab": Malformed(damaged("colab"), RIGHT),
     "conda kernel": Malformed(damaged("a_conda_kernel"), RIGHT),
     "notebook format 3": Malformed(damaged("notebook_format_3"), RIGHT),

@@ -125,13 +125,13 @@ import stat
 for number in range(1000):
     try:
         mode = os.fstat(number).st_mode
-        if stat.S_ISREG(mode):
-            gained(number)
-        if stat.S_ISDIR(mode) or number > 3 and not stat.S_ISCHR(mode):
-            gained((number, oct(mode)))
     except OSError:
         continue
-works(lambda: [show(name, open(f"/proc/self/fd/{name}", "rb").read()) for name in os.listdir("/proc/self/fd") if int(name) > 3])
+    if stat.S_ISREG(mode):
+        gained(f"the file {number}")
+        works(lambda: show(number, os.pread(number, 2**20, 0)))
+    elif number > 3 and not stat.S_ISCHR(mode):
+        gained(f"{number}: {mode:o}")
 """),
     Attack("own-memory", "search its own memory for what the process held before", succeeds="reads", cell="""
 import re

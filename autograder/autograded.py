@@ -20,8 +20,12 @@ from .judge import CellOutcome, Judgement, QuestionResult
 # A space after one of these signs takes its force and leaves a person, and a formula, the same text.
 OPENS_HTML = re.compile(r"<(?=[A-Za-z/!?])|&(?=#|\w)")
 OPENS_LINK = re.compile(r"\](?=[(\[:])")
+OPENS_ADDRESS = re.compile(r"(?<=:)//(?=\S)")  # a bare one becomes a link
+# Commands of MathJax that make links, styles, names that a page's own script looks for, and signs by their numbers, or load more such.
+COMMAND = re.compile(r"\\(?=(?:href|url|style|class|cssId|data|require|unicode|bbox|mmlToken)(?![A-Za-z]))")
 DIAGRAM = re.compile(r"(?<=[`~])([ \t]*)mermaid")  # nbconvert puts its text into the page as it is
-PICTURE = re.compile(r"(!\[[^\[\]\n]*\]\(attachment:[\w.-]+\))")
+NAME = re.compile(r"[\w.-]+")
+PICTURE = re.compile(rf"(!\[[^\[\]\n]*\]\(attachment:{NAME.pattern}\))")
 PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 BASE64 = re.compile(r"[A-Za-z0-9+/=\s]{1,4000000}")
 # Longer ones are nothing to read, such as the package that the set-up cell carries. Without their middle a page opens at once.
@@ -69,7 +73,9 @@ def ungradable_notebook(release: NotebookNode, reason: Message, submitted: bytes
 
 def inert(markdown: str, pictures: dict) -> str:
     """Prose without HTML, links and diagrams. What stays: Markdown's other signs, formulas, and these pictures of the cell."""
-    parts = PICTURE.split(OPENS_HTML.sub(r"\g<0> ", markdown))
+    for opens in (OPENS_HTML, OPENS_ADDRESS, COMMAND):
+        markdown = opens.sub(r"\g<0> ", markdown)
+    parts = PICTURE.split(markdown)
     return "".join(part if number % 2 and part.rpartition("attachment:")[2][:-1] in pictures else _unlinked(part)
                    for number, part in enumerate(parts))
 
@@ -84,7 +90,7 @@ def _pictures(attachments: dict) -> dict:
     for name, data in attachments.items():
         kept = {kind: data[kind] for kind in PICTURE_TYPES
                 if isinstance(data, dict) and isinstance(data.get(kind), str) and BASE64.fullmatch(data[kind])}
-        if kept:
+        if kept and NAME.fullmatch(name):
             found[name] = kept
     return found
 

@@ -233,7 +233,8 @@ def test_the_form_of_inputs_may_change_too(remote):
 
 GROWING = {
     "a tensor's data": "x.data = torch.zeros(30_000)", "one without elements": "x.data = torch.zeros(30_000, 0)",
-    "records": "records.extend([{}] * 1000)", "a field": "records[0]['a'] = 'x' * 1000", "a list in a field": "records[0]['a'] = [0] * 1000",
+    "records": "records.extend([{}] * 1000)", "a field": "records[0]['a'] = 'x' * 1000",
+    "a list in a field": "records[0]['a'] = [0] * 1000",
 }
 
 
@@ -636,7 +637,8 @@ def test_a_cell_that_takes_the_process_down_costs_itself_only(grader, impatient,
 
 
 @pytest.mark.parametrize("result", [
-    "[1.5] * 100_000", "[[1.5] * 1000] * 100", "{'a': [x] * 1000}", "{str(n): 'x' * 1000 for n in range(900)}", "[torch.ones(999) / 3] * 999",
+    "[1.5] * 100_000", "[[1.5] * 1000] * 100", "{'a': [x] * 1000}", "{str(n): 'x' * 1000 for n in range(900)}",
+    "[torch.ones(999) / 3] * 999",
 ], ids=["a list", "lists", "one tensor a thousand times", "texts", "tensors"])
 def test_what_a_verdict_shows_is_short(grader, result):
     (score, _), judgement = graded(grader, f"def double(x):\n    return {result}", HONEST)

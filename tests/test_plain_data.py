@@ -176,8 +176,8 @@ def test_what_may_not_cross_is_named_with_its_place(value, words):
 
 
 def test_the_largest_that_may_cross():
-    for value in ("x" * MAX_TEXT, [torch.zeros(2)] * (MAX_SAME + 1), [torch.zeros(2) for _ in range(MAX_TENSORS)], [[[[1]]]], torch.zeros(MAX_MESSAGE // 4 - 100),
-                  2**63 - 1, -2**63):
+    for value in ("x" * MAX_TEXT, [torch.zeros(2)] * (MAX_SAME + 1), [torch.zeros(2) for _ in range(MAX_TENSORS)], [[[[1]]]],
+                  torch.zeros(MAX_MESSAGE // 4 - 100), 2**63 - 1, -2**63):
         assert same(unpack(pack(value)), value)
 
 

@@ -22,12 +22,25 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         print(f"{error.filename or options.command}: {error.strerror or error}", file=sys.stderr)
     except KeyboardInterrupt:
-        print("stopped; the same command goes on from here | 已停止；再次运行同一命令即可继续", file=sys.stderr)
+        print(_stopped(options), file=sys.stderr)
     return 2
+
+
+def _stopped(options: argparse.Namespace) -> str:
+    if options.command == "init":
+        return f"stopped; remove {options.folder} before you run init again | 已停止；重新运行 init 前请删除 {options.folder}"
+    if options.command != "grade":
+        return "stopped | 已停止"
+    if options.again:
+        return ("stopped; what is graded is kept, but with --again the same command begins from the start | "
+                "已停止；已评阅的都已保存，但带 --again 的命令会从头开始")
+    return "stopped; the same command goes on from here | 已停止；再次运行同一命令即可继续"
 
 
 def _run(options: argparse.Namespace) -> int:
     """Each command imports what it needs: `--help` and `init` need neither torch nor a gradebook."""
+    if getattr(options, "lesson", None):
+        options.lesson = _lesson_called(options.lesson)
     if options.command == "init":
         from .course import init_course, next_steps
 
@@ -41,7 +54,7 @@ def _run(options: argparse.Namespace) -> int:
 
         return run_demo(options.folder)
     if options.command == "intake":
-        from .intake import intake_command
+        from .intake.command import intake_command
 
         return intake_command(options.folder)
     if options.command == "doctor":
@@ -60,6 +73,16 @@ def _run(options: argparse.Namespace) -> int:
     if options.command == "export":
         return commands.export_command(options.folder, options.lesson, options.format, options.output, options.checks, options.seed)
     return commands.try_command(options.lesson, options.file, options.output, options.checks, options.seed, options.unsafe)
+
+
+def _lesson_called(name: str) -> str:
+    """A lesson by its name, or by that of its assignment, which is what the folders are called."""
+    entries = read_course().lessons
+    for entry in entries:
+        if name in (entry.name, entry.notebook):
+            return entry.name
+    known = ", ".join(entry.name for entry in entries)
+    raise CourseError(f"there is no lesson {name}; the lessons are: {known} | 没有 {name} 这一课；可用的有：{known}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -83,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     grade.add_argument("--workers", metavar="N", type=_positive, default=0, help="grading processes (default: one a core) | 评阅进程数")
     grade.add_argument("--executor", metavar="dask=ADDRESS", help="grade on a Dask cluster | 在 Dask 集群上评阅")
     grade.add_argument("--again", action="store_true", help="also what is graded already | 已评阅的也重新评阅")
-    _grading(grade)
+    _grading(grade, "the course's, in grading/seed; give it each time | 默认用课程的，即 grading/seed；指定时每次都要带上")
 
     feedback = commands.add_parser("feedback", help="a page for each student, as the gradebook is now | 按当前成绩册为每人生成反馈页")
     feedback.add_argument("folder", **COURSE)
@@ -91,18 +114,21 @@ def _parser() -> argparse.ArgumentParser:
 
     export = commands.add_parser("export", help="scores as a table, or an autograder for Gradescope | 导出成绩表，或 Gradescope 评分包")
     export.add_argument("folder", nargs="?", **COURSE)
-    export.add_argument("--lesson", metavar="NAME", required=True, help="such as rloo | 例如 rloo")
+    export.add_argument("--lesson", metavar="NAME", required=True, help="rloo or 03_rloo | rloo 或 03_rloo")
     export.add_argument("--format", choices=("csv", "xlsx", "gradescope"), required=True,
                         help="gradescope needs no COURSE; with one it takes its seed | gradescope 无需 COURSE；给出则用其种子")
     export.add_argument("--output", metavar="FILE", type=Path,
                         help="(default: in the course; gradescope: here | 默认放在课程文件夹中；gradescope 放在当前文件夹)")
-    _private(export)
+    _private(export, "COURSE's, or drawn anew | 默认取 COURSE 的，没有则新抽")
 
-    trial = commands.add_parser("try", help="grade one file and show what its author would see | 试评一份文件")
-    trial.add_argument("lesson", metavar="LESSON", help="such as rloo | 例如 rloo")
+    trial = commands.add_parser("try", help="grade one file and show what its author would see | 试评一份文件",
+                                description="Grade one file outside any course, and write the page that its author would see. Exit status: "
+                                            "0 every check passes, 1 one does not, 2 it cannot be graded. | 在课程之外试评一份文件，并生成作者"
+                                            "会看到的反馈页。退出码：0 检查全部通过，1 有未通过的，2 无法评阅。")
+    trial.add_argument("lesson", metavar="LESSON", help="rloo or 03_rloo | rloo 或 03_rloo")
     trial.add_argument("file", metavar="FILE.ipynb", type=Path)
     trial.add_argument("--output", metavar="FILE", type=Path, default=Path("feedback.html"), help="the page (default: feedback.html)")
-    _grading(trial)
+    _grading(trial, "0")
 
     demo = commands.add_parser("demo", help="grade a made-up class and compare the scores | 评阅一个虚构的班级并核对分数")
     demo.add_argument("folder", metavar="DIR", type=Path, nargs="?", help="keep the course there | 课程留在此处")
@@ -114,13 +140,13 @@ def _choices(command: argparse.ArgumentParser) -> None:
     command.add_argument("--student", metavar="ID", help="only this student | 只要这名学生")
 
 
-def _private(command: argparse.ArgumentParser) -> None:
+def _private(command: argparse.ArgumentParser, seed: str) -> None:
     command.add_argument("--checks", metavar="FILE.py", type=Path, help="your own checks, beside the course's | 教师自己的检查")
-    command.add_argument("--seed", metavar="N", type=int, help="of the hidden checks' inputs (default: the course's) | 隐藏检查的种子")
+    command.add_argument("--seed", metavar="N", type=int, help=f"of the hidden checks' inputs | 隐藏检查的种子 (default: {seed})")
 
 
-def _grading(command: argparse.ArgumentParser) -> None:
-    _private(command)
+def _grading(command: argparse.ArgumentParser, seed: str) -> None:
+    _private(command, seed)
     command.add_argument("--unsafe", action="store_true",
                          help="grade also where no isolation works: student code then runs as you | 没有隔离也评阅：学生代码以你的身份运行")
 

@@ -20,8 +20,12 @@ from .judge import CellOutcome, Judgement, QuestionResult
 # A space after one of these signs takes its force and leaves a person, and a formula, the same text.
 OPENS_HTML = re.compile(r"<(?=[A-Za-z/!?])|&(?=#|\w)")
 OPENS_LINK = re.compile(r"\](?=[(\[:])")
+OPENS_ADDRESS = re.compile(r"(?<=:)//(?=\S)")  # a bare one becomes a link
+# Commands of MathJax that make links, styles, names that a page's own script looks for, and signs by their numbers, or load more such.
+COMMAND = re.compile(r"\\(?=(?:href|url|style|class|cssId|data|require|unicode|bbox|mmlToken)(?![A-Za-z]))")
 DIAGRAM = re.compile(r"(?<=[`~])([ \t]*)mermaid")  # nbconvert puts its text into the page as it is
-PICTURE = re.compile(r"(!\[[^\[\]\n]*\]\(attachment:[\w.-]+\))")
+NAME = re.compile(r"[\w.-]+")
+PICTURE = re.compile(rf"(!\[[^\[\]\n]*\]\(attachment:{NAME.pattern}\))")
 PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 BASE64 = re.compile(r"[A-Za-z0-9+/=\s]{1,4000000}")
 # Longer ones are nothing to read, such as the package that the set-up cell carries. Without their middle a page opens at once.
@@ -34,7 +38,7 @@ def graded_notebook(notebook: NotebookNode, judgement: Judgement, released: dict
     outcomes = {outcome.key: outcome for outcome in judgement.cells}
     results = {result.key: result for result in judgement.questions}
     for cell in graded.cells:
-        cell.source = _shortened(cell.source)
+        _shorten(cell)
         if cell.cell_type != "code":
             pictures = _pictures(cell.pop("attachments", {}))
             if pictures and cell.cell_type == "markdown":
@@ -48,18 +52,20 @@ def graded_notebook(notebook: NotebookNode, judgement: Judgement, released: dict
     return graded
 
 
-def _shortened(source: str) -> str:
-    """A cut line of code stays a line of code: what is left of a string is a string."""
-    lines = [line if len(line) <= LONG_LINE else f"{line[:400]} … {line[-100:]}" for line in source.split("\n")]
+def _shorten(cell: NotebookNode) -> None:
+    """Of the set-up cell only its title. A cut line of code stays a line of code: what is left of a string is a string."""
+    if cell.id == "setup":
+        cell.source = cell.source.partition("\n")[0] + "\n# …"
+    lines = [line if len(line) <= LONG_LINE else f"{line[:400]} … {line[-100:]}" for line in cell.source.split("\n")]
     text = "\n".join(lines)
-    return text if len(text) <= LONG_CELL else f"{text[:LONG_CELL]}\n…"
+    cell.source = text if len(text) <= LONG_CELL else f"{text[:LONG_CELL]}\n…"
 
 
 def ungradable_notebook(release: NotebookNode, reason: Message, submitted: bytes) -> NotebookNode:
     """The release, so that points can be given by hand, under the reason and the beginning of what was handed in."""
     notebook = deepcopy(release)
     for cell in notebook.cells:
-        cell.source = _shortened(cell.source)
+        _shorten(cell)
     text = f"{reason.en}\n{reason.zh}\n\n{submitted[:2000].decode('utf-8', errors='replace')}"
     notebook.cells.insert(0, new_code_cell("# ungradable | 无法评阅", id="ungradable", outputs=[new_output("stream", text=text)]))
     return notebook
@@ -67,7 +73,9 @@ def ungradable_notebook(release: NotebookNode, reason: Message, submitted: bytes
 
 def inert(markdown: str, pictures: dict) -> str:
     """Prose without HTML, links and diagrams. What stays: Markdown's other signs, formulas, and these pictures of the cell."""
-    parts = PICTURE.split(OPENS_HTML.sub(r"\g<0> ", markdown))
+    for opens in (OPENS_HTML, OPENS_ADDRESS, COMMAND):
+        markdown = opens.sub(r"\g<0> ", markdown)
+    parts = PICTURE.split(markdown)
     return "".join(part if number % 2 and part.rpartition("attachment:")[2][:-1] in pictures else _unlinked(part)
                    for number, part in enumerate(parts))
 
@@ -82,7 +90,7 @@ def _pictures(attachments: dict) -> dict:
     for name, data in attachments.items():
         kept = {kind: data[kind] for kind in PICTURE_TYPES
                 if isinstance(data, dict) and isinstance(data.get(kind), str) and BASE64.fullmatch(data[kind])}
-        if kept:
+        if kept and NAME.fullmatch(name):
             found[name] = kept
     return found
 
@@ -103,7 +111,7 @@ def _outputs_of_question(result: QuestionResult) -> list[NotebookNode]:
     if result.score < result.points:
         passed = sum(verdict.status == "passed" for verdict in result.verdicts)
         total = len(result.verdicts)
-        line = f"{result.function}: {passed} of {total} checks passed | 通过 {passed} 项，共 {total} 项"
+        line = f"{result.function}: {passed} of {total} checks passed | {total} 项检查通过 {passed} 项"
         outputs.append(new_output("error", ename="ChecksFailed", evalue=line, traceback=[f"ChecksFailed: {line}"]))
     return outputs
 

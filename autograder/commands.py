@@ -15,15 +15,17 @@ from lessons._build.lesson import read_lesson
 
 from .course_error import CourseError
 from .course_folder import CourseFolder, open_course
-from .export import write_table
+from .export import is_graded, write_table
 from .feedback import feedback_page, marks_of
 from .gradebook import GradebookReader, GradebookWriter
 from .intake import read_file
+from .intake.repairs import shown
 from .record import GRADED, Record, read_record, write_whole
 from .processes import Crew, Executors, dask, processes
 from .run import grade_assignment, only_run
 from .sandbox import SandboxError
 from .submission import Ungradable
+from .submitted import Astray
 from .task import Handed, Setup
 
 
@@ -32,40 +34,58 @@ def grade_command(folder: Path, lesson: str | None, student: str | None, workers
     """Exit status: 0 if everything that lies in `submitted` is graded, 1 if not."""
     course = open_course(folder)
     setup = Setup(course.seed() if seed is None else seed, checks_source(checks), unsafe)
-    entries = _lessons_of(course, lesson)
+    entries = course.lessons(lesson)
     if student is not None:
-        entries = [entry for entry in entries if any(name == student for name, _ in course.submissions(entry.notebook))]
+        entries = [entry for entry in entries if any(name == student for name, _ in course.submitted.of(entry.notebook))]
         if not entries:
-            raise CourseError(f"nothing was handed in by {student} | 没有 {student} 提交的作业")
-    ungradable = 0
+            there = "".join(f"\n{work}" for work in _astray(course, student))
+            raise CourseError(f"nothing was handed in by {student} | 没有 {student} 提交的作业{there}")
+    ungradable, waiting = 0, 0
     with only_run(course), Crew(_executors(executor, workers)) as crew:
         for entry in entries:
             with _sandbox_needed():
                 summary = grade_assignment(course, entry.name, setup, crew, student=student, again=again)
+            records = [record for record in _records(course, entry.notebook) if student in (None, record.student)]
             with GradebookWriter(course) as gradebook:
                 gradebook.store_late_penalties(entry.notebook)
-            refused = [record for record in _records(course, entry.notebook) if record.status != GRADED]
+                waits = gradebook.waiting(entry.notebook)
+            refused = [record for record in records if record.status != GRADED]
             print(_summary(entry, summary.graded, summary.unchanged, refused))
             ungradable += len(refused)
-    strays = course.strays()
-    for said in strays:
-        print(said)
-    print(f"next: python -m autograder feedback {folder} · export {folder} | 接下来：生成反馈、导出成绩")
-    return 1 if ungradable or strays else 0
+            waiting += sum(waits.get(record.student, 0) for record in records if record.status == GRADED)
+    astray = _astray(course, student)
+    for work in astray:
+        print(work)
+    print(_next(course, waiting, folder))
+    return 1 if ungradable or astray else 0
 
 
 def feedback_command(folder: Path, lesson: str | None, student: str | None) -> int:
     """A page for each graded submission, from its record and the gradebook as it is now. Exit status: 1 if there is none."""
-    course, made = open_course(folder), 0
+    course, made, unmarked, ungradable, stale = open_course(folder), 0, 0, 0, []
     with GradebookReader(course) as gradebook:
-        for entry in _lessons_of(course, lesson):
-            assignment = entry.notebook
-            for record in _records(course, assignment):
-                if student in (None, record.student):
-                    write_whole(course.folder("feedback", record.student, assignment) / f"{assignment}.html",
-                                _page(course, gradebook, record))
+        for entry in course.lessons(lesson):
+            assignment, waits = entry.notebook, gradebook.waiting(entry.notebook)
+            for name, handed_in in course.submitted.of(assignment):
+                if student not in (None, name):
+                    continue
+                record = read_record(course.record_file(name, assignment))
+                if not record or not is_graded(record, handed_in):
+                    stale.append(name)
+                if record:
+                    write_whole(course.folder("feedback", name, assignment) / f"{assignment}.html", _page(course, gradebook, record))
                     made += 1
-    print(f"{made} pages in {course.folder('feedback', 'STUDENT', 'ASSIGNMENT')} | 生成 {made} 份反馈")
+                    unmarked += name in waits and record.status == GRADED
+                    ungradable += name in waits and record.status != GRADED
+    if stale:
+        names = ", ".join(map(shown, stale[:4])) + (" …" if len(stale) > 4 else "")
+        print(f"not graded as they are now: {len(stale)} ({names}); first: python -m autograder grade {folder} | "
+              f"现有文件尚未评阅：{len(stale)} 份（{names}）；请先运行 python -m autograder grade {folder}")
+    for work in _astray(course, student):
+        print(work)
+    place = course.folder("feedback", "STUDENT", "ASSIGNMENT")
+    print(f"pages: {made} in {place}; with answers that nobody has marked yet: {unmarked}; of ungradable files: {ungradable} | "
+          f"生成 {made} 份反馈，位于 {place}；其中有未批改答案的 {unmarked} 份，无法评阅的 {ungradable} 份")
     return 0 if made else 1
 
 
@@ -84,9 +104,11 @@ def export_command(folder: Path | None, lesson: str, form: str, output: Path | N
         raise CourseError("the scores of which course? export COURSE --lesson … | 导出哪个课程的成绩？export COURSE --lesson …")
     else:
         course = open_course(folder)
-        (entry,) = _lessons_of(course, lesson)
+        (entry,) = course.lessons(lesson)
         output = output or folder / f"{entry.notebook}.{form}"
         write_table(course, entry.notebook, form, output)
+        for work in course.submitted.astray():
+            print(work)
     print(output)
     return 0
 
@@ -145,7 +167,7 @@ def _page(course: CourseFolder, gradebook: GradebookReader, record: Record) -> s
 
 
 def _records(course: CourseFolder, assignment: str) -> Iterator[Record]:
-    for student, _ in course.submissions(assignment):
+    for student, _ in course.submitted.of(assignment):
         record = read_record(course.record_file(student, assignment))
         if record:
             yield record
@@ -160,31 +182,40 @@ def _told(record: Record) -> str:
         failed = next((check for check in question.checks if check.status != "passed"), None)
         if failed:
             lines += [f"    {failed.check}", f"    {failed.message.en}", f"    {failed.message.zh}"]
-    lines.append(f"isolation | 隔离: {record.isolation or '–'}")
+    if record.isolation:
+        lines.append(f"isolation: {record.isolation} | 隔离方式：{record.isolation}")
     return "\n".join("".join(sign if sign.isprintable() else " " for sign in line) for line in lines)  # a student's words among them
 
 
-def _summary(entry: LessonEntry, graded: list[Record], unchanged: int, refused: list[Record]) -> str:
-    isolations = ", ".join(sorted({record.isolation for record in graded if record.isolation})) or "–"
-    lines = [f"{entry.notebook}: {len(graded)} graded, {unchanged} unchanged; isolation: {isolations} | "
-             f"评阅 {len(graded)} 份，{unchanged} 份无变化；隔离：{isolations}"]
-    for record in sorted(graded, key=lambda record: record.student):
+def _summary(entry: LessonEntry, records: list[Record], unchanged: int, refused: list[Record]) -> str:
+    """records: of this run; refused: the ungradable ones, also of earlier runs."""
+    graded = sum(record.status == GRADED for record in records)
+    counts = (f"{graded} graded, {len(records) - graded} ungradable, {unchanged} unchanged",
+              f"评阅 {graded} 份，无法评阅 {len(records) - graded} 份，{unchanged} 份无变化")
+    names = ", ".join(sorted({record.isolation for record in records if record.isolation}))
+    isolation = (f"; isolation: {names}", f"；隔离方式：{names}") if names else ("", "")
+    lines = [f"{entry.notebook}: {counts[0]}{isolation[0]} | {counts[1]}{isolation[1]}"]
+    for record in sorted(records, key=lambda record: record.student):
         if record.repairs or record.notes:
             lines.append(f"  {record.student}: {'; '.join(map(str, (*record.repairs, *record.notes)))}")
-    lines += [f"  {record.student}: ungradable | 无法评阅: {record.reason}" for record in refused]
-    notes = Counter(question.note for record in graded for question in record.questions if question.note)
+    lines += [f"  {record.student}: ungradable: {record.reason.en} | 无法评阅：{record.reason.zh}" for record in refused]
+    notes = Counter(question.note for record in records for question in record.questions if question.note)
     lines += [f"  {number} × {note}" for note, number in notes.most_common()]
     return "\n".join(lines)
 
 
-def _lessons_of(course: CourseFolder, lesson: str | None) -> list[LessonEntry]:
-    """The lesson named, or all that are assignments of this course."""
-    entries = read_course().lessons if lesson is None else [read_course().lesson(lesson)]
-    entries = [entry for entry in entries if course.folder("source", ".", entry.notebook).is_dir()]
-    if not entries:
-        wanted = lesson or "–"
-        raise CourseError(f"{course.root} has no assignment of this course: {wanted} | {course.root} 中没有本课程的作业：{wanted}")
-    return entries
+def _astray(course: CourseFolder, student: str | None) -> list[Astray]:
+    return [work for work in course.submitted.astray() if student in (None, work.student)]
+
+
+def _next(course: CourseFolder, waiting: int, folder: Path) -> str:
+    """waiting: answers in graded files that a person has to mark."""
+    feedback, export = (f"python -m autograder {command} {folder}" for command in ("feedback", "export"))
+    if not waiting:
+        return f"next: {feedback}; {export} --lesson NAME --format xlsx | 接下来：{feedback}；{export} --lesson NAME --format xlsx"
+    return (f"next: answers to mark by hand: {waiting}. In {course.root} start `jupyter lab`, open nbgrader → Formgrader → Manual Grading; "
+            f"then {feedback} | 接下来：有 {waiting} 个答案待人工批改：在 {course.root} 中启动 jupyter lab，"
+            f"打开 nbgrader → Formgrader → Manual Grading；然后 {feedback}")
 
 
 @contextlib.contextmanager

@@ -39,6 +39,7 @@ def init_course(course: Course, folder: Path, language: str, lessons: list[str])
         file.write_text(nbformat.writes(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     (folder / "nbgrader_config.py").write_text(_configuration(), encoding="utf-8")
     for assignment in notebooks:
+        print(f"{assignment} …", flush=True)  # each takes nbgrader a while
         run_nbgrader(folder, "generate_assignment", assignment)
 
 

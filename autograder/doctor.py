@@ -1,7 +1,9 @@
 """`python -m autograder doctor`: which isolation of student code holds on this machine. Each is tried, from inside."""
 
+import sys
+
 from .probe import FACTS, probe
-from .sandbox import ISOLATIONS, NONE
+from .sandbox import ISOLATIONS, NONE, UID
 
 
 def doctor_command() -> int:
@@ -15,6 +17,9 @@ def doctor_command() -> int:
         print(f"{'✓' if found.safe else '✗'} {isolation}")
         for fact, held in found.holds.items():
             print(f"    {'yes | 是' if held else 'NO  | 否'}  {FACTS[fact].en} | {FACTS[fact].zh}")
+            if (isolation, fact, held) == (UID, "imports", False):
+                print(f"             another user cannot read {sys.prefix}: make the environment where all may read | "
+                      f"其他用户读不到 {sys.prefix}：请把环境装在所有人可读的位置")
         if found.safe and taken is None and isolation != NONE:
             taken = isolation
     if taken:

@@ -1,9 +1,11 @@
 """Scores out of the course: one row a student, a column a question, and a status that tells a zero from a file that was not graded."""
 
 import csv
+import functools
 import hashlib
 import io
 import re
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,7 @@ STATUS = {
     "waiting": "not graded yet | 尚未评阅", "absent": "not submitted | 未提交",
 }
 FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r]")  # a spreadsheet takes a text that begins so for a formula
+WIDEST = 40  # of a column in xlsx
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # cannot stand in XML
 
 
@@ -42,31 +45,36 @@ class Row:
 
 
 def rows_of(course: CourseFolder, gradebook: GradebookReader, assignment: str) -> list[Row]:
-    """All students of the gradebook and all who handed in."""
-    people, folders = gradebook.students(), dict(course.submissions(assignment))
-    return [_row(course, gradebook, assignment, student, people.get(student, ("", "", "")), folders.get(student))
-            for student in sorted(people.keys() | folders.keys())]
+    """All students of the gradebook and all who have a folder in `submitted`."""
+    people, submitted, astray = gradebook.students(), course.submitted, {}
+    for work in submitted.astray():
+        if work.student and work.assignment in (None, assignment):
+            astray.setdefault(work.student, []).append(str(work))
+    folders = dict(submitted.of(assignment))
+    return [_row(course, gradebook, assignment, student, people.get(student, ("", "", "")), folders.get(student), astray.get(student, []))
+            for student in sorted({*people, *submitted.students(), *folders})]
 
 
 def _row(course: CourseFolder, gradebook: GradebookReader, assignment: str, student: str, person: tuple[str, str, str],
-         folder: Path | None) -> Row:
+         folder: Path | None, astray: list[str]) -> Row:
     record = read_record(course.record_file(student, assignment))
     marks = gradebook.marks(assignment, student) if record else {}
     points = {key: mark.points for key, mark in marks.items()}
     known = [score for score in points.values() if score is not None]
     if not record:
         status = "waiting" if folder else "absent"
-    elif folder and not _is_graded(record, folder):
+    elif folder and not is_graded(record, folder):
         status = "waiting"
     elif record.status != GRADED and not known:
         status = "ungradable"
     else:
         status = "manual" if any(mark.waits for mark in marks.values()) else "graded"
-    return Row(student, *person, STATUS[status], str(record.reason) if status == "ungradable" else "", points,
+    reason = "; ".join(astray) if status == "absent" else str(record.reason or "") if status != "waiting" else ""
+    return Row(student, *person, STATUS[status], reason, points,
                sum(known) if known else None, gradebook.late_penalty(assignment, student) if known else 0.0, record)
 
 
-def _is_graded(record: Record, folder: Path) -> bool:
+def is_graded(record: Record, folder: Path) -> bool:
     """Whether the file that was graded is the one that is there now."""
     if not record.file:
         return True
@@ -81,16 +89,22 @@ def table(course: CourseFolder, assignment: str) -> list[list[str | float | None
         most, rows = gradebook.max_scores(assignment), rows_of(course, gradebook, assignment)
     header = ["student_id", "last_name", "first_name", "email", "status", "score", "max_score", "raw_score", "late_penalty",
               *[f"{key} (/{points:g})" for key, points in most.items()],
-              "reason", "repairs", "isolation", "grader", "seed", "notebook_sha256", "graded_at"]
+              "reason", "repairs", "isolation", "grader", "seed_fingerprint", "notebook_sha256", "graded_at"]
     return [header, *[_line(row, most) for row in rows]]
 
 
 def _line(row: Row, most: dict[str, float]) -> list[str | float | None]:
     record = row.record
-    graded = [record.isolation, record.grader, str(record.seed), record.sha256, record.graded_at] if record else [""] * 5
+    graded = [record.isolation, record.grader, fingerprint(record.seed), record.sha256, record.graded_at] if record else [""] * 5
     return [row.student, row.last_name, row.first_name, row.email, row.status, row.score, sum(most.values()), row.raw_score,
             row.late_penalty, *[row.points.get(key) for key in most], row.reason,
-            "; ".join(map(str, record.repairs)) if record else "", *graded]
+            "; ".join(map(str, (*record.repairs, *record.notes))) if record else "", *graded]
+
+
+@functools.cache
+def fingerprint(seed: int) -> str:
+    """Tells one seed from another. A table gets around, and the seed must not: this is too slow to try all the seeds that it may stand for."""
+    return hashlib.pbkdf2_hmac("sha256", str(seed).encode(), b"advantagelab", 200_000).hex()[:8]
 
 
 def as_csv(lines: list[list]) -> bytes:
@@ -110,17 +124,26 @@ def as_xlsx(lines: list[list]) -> bytes:
     """Texts are marked as texts, so an id keeps its zeros and its length, and nothing is a formula."""
     from openpyxl import Workbook  # only here: it takes long to import
     from openpyxl.cell import WriteOnlyCell
+    from openpyxl.utils import get_column_letter
 
     book, content = Workbook(write_only=True), io.BytesIO()
     sheet = book.create_sheet("scores")
+    sheet.freeze_panes = "B2"  # the header and the ids stay in sight
+    for number, column in enumerate(zip(*lines), 1):
+        sheet.column_dimensions[get_column_letter(number)].width = min(max(map(_width, column)) + 2, WIDEST)
     for line in lines:
         cells = [WriteOnlyCell(sheet, CONTROL.sub("�", value) if isinstance(value, str) else value) for value in line]
         for cell in cells:
             if isinstance(cell.value, str):
-                cell.data_type, cell.quotePrefix = "s", True
+                cell.data_type, cell.number_format, cell.quotePrefix = "s", "@", True  # "@": a text, also after it was edited
         sheet.append(cells)
     book.save(content)
     return content.getvalue()
+
+
+def _width(value: str | float | None) -> int:
+    """In narrow signs, as a spreadsheet measures a column: Chinese ones take two."""
+    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in _cell(value)[:WIDEST])
 
 
 def write_table(course: CourseFolder, assignment: str, form: str, output: Path) -> None:

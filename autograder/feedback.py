@@ -11,6 +11,7 @@ from string import Template
 import nbformat
 
 from advantagelab.message import Message
+from lessons._build.course import read_course
 
 from .record import GRADED, CheckResult, Marks, QuestionRecord, Record
 
@@ -36,12 +37,12 @@ WORDS = {
     "score": ("Score", "得分"), "waiting": ("{0} points wait for a person", "还有 {0} 分等待人工批改"),
     "late": ("late: −{0}", "迟交：−{0}"),
     "answer": ("Your answer", "你的答案"), "no_response": ("Not answered.", "未作答。"),
-    "checks": ("{0} of {1} checks passed", "通过 {0} 项检查，共 {1} 项"), "hidden": ("hidden check", "隐藏检查"),
-    "expected": ("expected", "应为"), "got": ("got", "得到"), "repairs": ("Put right in your file before grading", "评阅前对文件做的修正"),
+    "checks": ("{0} of {1} checks passed", "{1} 项检查通过 {0} 项"), "hidden": ("hidden check", "隐藏检查"),
+    "expected": ("expected", "应为"), "got": ("got", "实得"), "repairs": ("Put right in your file before grading", "评阅前对文件做的修正"),
     "ungradable": ("This file could not be graded. It has no score yet, not a score of 0.", "这份文件无法评阅。目前没有分数，不是 0 分。"),
     "comment": ("Comment", "评语"), "output": ("What your cell printed", "单元的输出"), "question": ("Written answer", "问答题"),
     "by_person": ("given by a person", "人工评分"), "extra": ("{0} of them extra", "含附加分 {0}"),
-    "first": ("Begin with the first one: the others often follow from it.", "先改第一个：其余的常由它引起。"),
+    "first": ("Begin with the first one: the others often follow from it.", "先改第一项，其余的往往由它引起。"),
     "cut": ("… cut here", "……以下省略"), "graded": ("Graded with", "评阅环境"),
 }
 NO_MARKS = Marks(None)
@@ -58,7 +59,7 @@ def feedback_page(record: Record, notebook: nbformat.NotebookNode, marks: Mappin
     for question in record.questions:
         page.question(question, marks.get(question.key, NO_MARKS), comments.get(question.answer_key), record.status == GRADED)
     page.foot(record)
-    return PAGE.substitute(lang="zh-Hans" if record.language == "zh" else "en", title=_text(f"{record.assignment}: {record.student}"),
+    return PAGE.substitute(lang="zh-Hans" if record.language == "zh" else "en", title=_text(f"{record.assignment} · {record.student}"),
                            body="\n".join(page.parts))
 
 
@@ -79,6 +80,16 @@ class Wording:
     def choose(self, en: str, zh: str) -> str:
         return {"en": en, "zh": zh}.get(self._language, f"{en} | {zh}")
 
+    def label(self, name: str) -> str:
+        return self.word(name) + self.colon
+
+    @property
+    def colon(self) -> str:
+        return "：" if self._language == "zh" else ": "
+
+    def bracketed(self, name: str) -> str:
+        return f"（{self.word(name)}）" if self._language == "zh" else f" ({self.word(name)})"
+
     def cut(self, text: str) -> str:
         """Text that anyone may have written: what would move a cursor is left out, and it ends somewhere."""
         shown = NOT_SHOWN.sub("", text[:LONGEST])
@@ -96,13 +107,14 @@ class _Page:
         given = [marks.get(question.key, NO_MARKS).points for question in record.questions]
         total = sum(question.points for question in record.questions)
         open_points = sum(question.points for question, points in zip(record.questions, given, strict=True) if points is None)
-        self.parts.append(f"<h1>{_text(record.assignment)}</h1>")
+        self.parts.append(f"<h1>{_text(self.wording.choose(*read_course().lesson(record.lesson).title))}</h1>")
+        self.parts.append(f"<p>{_text(record.assignment)} · {_text(record.student)}</p>")
         if record.status != GRADED:
             self.parts.append(f'<div class="note"><p><b>{self.word("ungradable")}</b></p><p>{self.said(record.reason)}</p></div>')
         notes = [self.word("waiting", f"{open_points:g}")] if open_points else []
         notes += [self.word("late", f"{late_penalty:g}")] if late_penalty else []
         score = "–" if all(points is None for points in given) else f"{max(0.0, sum(points or 0 for points in given) - late_penalty):g}"
-        self.parts.append(f"<p><b>{self.word('score')}: {score} / {total:g}</b>{''.join(f' · {note}' for note in notes)}</p>")
+        self.parts.append(f"<p><b>{self.wording.label('score')}{score} / {total:g}</b>{''.join(f' · {note}' for note in notes)}</p>")
         if record.repairs:
             items = "".join(f"<li>{self.said(repair)}</li>" for repair in record.repairs)
             self.parts.append(f'<details class="small"><summary>{self.word("repairs")}</summary><ul>{items}</ul></details>')
@@ -112,13 +124,13 @@ class _Page:
         by_person = f" · {self.word('by_person')}" if marks.manual is not None else ""
         extra = f" · {self.word('extra', f'{marks.extra:g}')}" if marks.extra else ""
         points = "–" if marks.points is None else f"{marks.points:g}"
-        self.parts.append(f"<h2>{name}: {points} / {question.points:g}{by_person}{extra}</h2>")
+        self.parts.append(f"<h2>{name}{self.wording.colon}{points} / {question.points:g}{by_person}{extra}</h2>")
         if question.note:
             self.parts.append(f'<p class="note">{self.said(question.note)}</p>')
         if question.checks:
             self.checks(question.checks)
         if comment:
-            self.parts.append(f'<p class="note comment"><b>{self.word("comment")}:</b> {_text(comment)}</p>')
+            self.parts.append(f'<p class="note comment"><b>{self.wording.label("comment")}</b>{_text(comment)}</p>')
         if question.untouched:
             self.parts.append(f"<p>{self.word('no_response')}</p>")
         elif graded and question.answer_key in self.cells:
@@ -128,10 +140,10 @@ class _Page:
         """A line a check. Only the first failed one is explained: one mistake fails several, and the later ones are often off the mark."""
         failed = [check for check in checks if check.status != "passed"]
         counted = self.word("checks", len(checks) - len(failed), len(checks))
-        several = f"<br>{self.word('first')}" if len(failed) > 1 else ""
+        several = f"<br>{self.word('first')}" if len(failed) > 1 and failed[0].status != "missing" else ""
         self.parts.append(f"<p>{counted}{several}</p><ul>")
         for check in checks:
-            hidden = "" if check.visible else f' <span class="small">({self.word("hidden")})</span>'
+            hidden = "" if check.visible else f'<span class="small">{self.wording.bracketed("hidden")}</span>'
             state = "passed" if check.status == "passed" else "failed"
             self.parts.append(f'<li class="{state}"><code>{_text(check.check)}</code>{hidden}')
             if failed and check is failed[0]:
@@ -157,8 +169,8 @@ class _Page:
         return _text(self.wording.cut(text))
 
     def foot(self, record: Record) -> None:
-        self.parts.append(f'<p class="small">{self.word("graded")}: Advantage Lab {_text(record.grader)} · '
-                          f"{_text(record.isolation or '–')} · {_text(record.graded_at)} · SHA-256 {_text(record.sha256[:16])}</p>")
+        with_what = [f"Advantage Lab {record.grader}", record.isolation, record.graded_at, f"SHA-256 {record.sha256[:16]}"]
+        self.parts.append(f'<p class="small">{self.wording.label("graded")}{_text(" · ".join(filter(None, with_what)))}</p>')
 
 
 def _printed(output: nbformat.NotebookNode) -> str:

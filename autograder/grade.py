@@ -1,6 +1,7 @@
 """One submission from bytes to a record: intake, judge, record. Knows nothing of folders or gradebooks, and runs in any process."""
 
 import functools
+import re
 import types
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -9,7 +10,7 @@ import nbformat
 import torch
 
 from advantagelab.checking import Message, Verdict, judge, message
-from advantagelab.checking.run import PASSED, checks_of
+from advantagelab.checking.run import FAILED, MISSING, PASSED, checks_of
 from lessons._build.answers import reference
 from lessons._build.course import read_course
 from lessons._build.lesson import Lesson, read_lesson
@@ -18,7 +19,7 @@ from .autograded import dumps, graded_notebook, ungradable_notebook
 from .course_error import CourseError
 from .intake import read_submission
 from .intake.release import release_of
-from .judge import Judge, Judgement, Question, questions_of, without_inputs
+from .judge import CellOutcome, Judge, Judgement, Question, QuestionResult, questions_of, without_inputs
 from .record import GRADED, UNGRADABLE, CheckResult, QuestionRecord, Record
 from .sandbox import SandboxError, Zygote
 from .submission import Submission, Ungradable
@@ -63,11 +64,10 @@ def _grade(setup: Setup, handed: Handed) -> Graded:
     lesson = _lesson(handed.lesson)
     submission = read_submission(handed.data, lesson)
     judgement = _judge(setup).grade(submission.code, _questions(handed.lesson, setup.private_checks))
-    judgement = replace(judgement, questions=tuple(
-        replace(result, verdicts=tuple(map(without_inputs, result.verdicts))) for result in judgement.questions))
+    judgement = replace(judgement, questions=tuple(_for_its_author(result, lesson, judgement) for result in judgement.questions))
     record = _record(setup, handed, status=GRADED, language=submission.language,
                      questions=_question_records(lesson, submission, judgement), repairs=(*submission.repairs, *handed.notes),
-                     notes=judgement.notes, isolation=judgement.isolation)
+                     isolation=judgement.isolation)
     return Graded(record, dumps(graded_notebook(submission.notebook, judgement, _released(handed.lesson, submission.language))))
 
 
@@ -84,6 +84,28 @@ def _record(setup: Setup, handed: Handed, **known) -> Record:
     plain = {"reason": None, "sha256": handed.sha256, "language": "", "repairs": (), "notes": (), "isolation": ""}
     return Record(student=handed.student, assignment=handed.assignment, lesson=handed.lesson, file=handed.file,
                   grader=grader_version(handed.lesson, setup.private_checks), seed=setup.seed, graded_at=now, **{**plain, **known})
+
+
+def _for_its_author(result: QuestionResult, lesson: Lesson, judgement: Judgement) -> QuestionResult:
+    """Without a hidden check's inputs; and where there is no function, why: a check could only say that it is not defined."""
+    verdicts = tuple(map(without_inputs, result.verdicts))
+    if verdicts and verdicts[0].status == MISSING:
+        key = next(answer for key, answer, _, _ in _places(lesson) if key == result.key)
+        why = _why_missing(result.function, next((cell for cell in judgement.cells if cell.key == key), None))
+        verdicts = tuple(verdict._replace(message=why) if verdict.status == MISSING else verdict for verdict in verdicts)
+    return replace(result, verdicts=verdicts)
+
+
+def _why_missing(function: str, cell: CellOutcome | None) -> Message:
+    if cell and cell.error:
+        error = re.sub(r"\(<[^<>]*>, line (\d+)\)", r"(line \1)", cell.error.partition("\n")[0])
+        return message(en=f"Your cell stopped with {error}, so `{function}` does not exist.",
+                       zh=f"你的单元因 {error} 中止，所以 `{function}` 不存在。")
+    if cell and cell.note:
+        return message(en=f"Your cell did not run to its end ({cell.note.en}), so `{function}` does not exist.",
+                       zh=f"你的单元没有运行完（{cell.note.zh}），所以 `{function}` 不存在。")
+    return message(en=f"No cell defines `{function}`: was it given another name, or deleted?",
+                   zh=f"没有单元定义 `{function}`：是否改了名，或删掉了？")
 
 
 def _question_records(lesson: Lesson, submission: Submission, judgement: Judgement) -> tuple[QuestionRecord, ...]:
@@ -147,9 +169,14 @@ def prove_private_checks(name: str, setup: Setup) -> None:
         for check in checks_of(own, function):
             verdict = judge(check, function, solution, setup.seed)
             if verdict.status != PASSED:
-                said = verdict.got or verdict.message
-                raise CourseError(f"your check {check.__name__} does not pass the course's own solution: {said} | "
-                                  f"课程自己的答案通不过你的检查 {check.__name__}：{said}")
+                raise CourseError(_not_passed(check.__name__, verdict))
+
+
+def _not_passed(name: str, verdict: Verdict) -> str:
+    en, zh = verdict.message
+    if verdict.got:
+        en, zh = (f"it gives {verdict.got}", f"它给出 {verdict.got}") if verdict.status == FAILED else (f"{en} {verdict.got}", f"{zh}{verdict.got}")
+    return f"the course's own solution fails your check {name}: {en} | 参考答案通不过你的检查 {name}：{zh}"
 
 
 @functools.cache

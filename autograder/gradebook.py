@@ -1,26 +1,20 @@
 """Scores and comments into nbgrader's gradebook. A manual score is never touched, and writing the same again changes nothing."""
 
-import os
-import re
 import warnings
-from datetime import datetime, timezone
-from pathlib import Path
+from datetime import datetime
 
-from nbgrader.api import Gradebook, MissingEntry, SubmittedNotebook
+from nbgrader.api import Assignment, Grade, Gradebook, MissingEntry, SubmittedAssignment, SubmittedNotebook
 from nbgrader.preprocessors import AssignLatePenalties
+from sqlalchemy import func
 from sqlalchemy.exc import SAWarning
 
-from advantagelab.message import Message, message
 from lessons._build.lesson import Lesson
 
 from .course_error import CourseError
 from .course_folder import CourseFolder
-from .intake import read_file
 from .record import GRADED, Marks, QuestionRecord, Record, read_record
-from .submission import Ungradable
 
 NO_RESPONSE = "No response."  # nbgrader's own words, which its formgrader knows
-TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(UTC|Z|[+-]\d\d:?\d\d)?")
 
 
 class GradebookReader:
@@ -71,6 +65,15 @@ class GradebookReader:
         """grade id → what a person wrote about the answer."""
         notebook = self._notebook(assignment, student)
         return {comment.name: comment.manual_comment for comment in notebook.comments if comment.manual_comment} if notebook else {}
+
+    def waiting(self, assignment: str) -> dict[str, int]:
+        """student → how many of their answers a person has to look at; only those who have some."""
+        found = (self._gradebook.db.query(SubmittedAssignment.student_id, func.count(Grade.id))
+                 .select_from(Grade).join(SubmittedNotebook, Grade.notebook_id == SubmittedNotebook.id)
+                 .join(SubmittedAssignment, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+                 .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
+                 .filter(Assignment.name == assignment, Grade.needs_manual_grade.is_(True)).group_by(SubmittedAssignment.student_id))
+        return dict(found.all())
 
     def late_penalty(self, assignment: str, student: str) -> float:
         """By nbgrader's own rule, for the due date and the manual scores as they are now: what it has stored may be older."""
@@ -138,21 +141,3 @@ def _comment(record: Record, question: QuestionRecord) -> str | None:
     if question.score is None and question.note:
         return str(question.note)
     return NO_RESPONSE if question.untouched else None
-
-
-def submitted_at(folder: Path) -> tuple[datetime | None, Message | None]:
-    """The time in timestamp.txt, in UTC without a zone as nbgrader keeps it, and what is wrong with the file.
-
-    Only a date and a time of day with or without an offset from UTC are read, without one as UTC: nbgrader's own reader takes "+0800"
-    for 800 seconds, "CST" for UTC, and stops at anything else.
-    """
-    file = folder / "timestamp.txt"
-    if not os.path.lexists(file):
-        return None, None
-    try:
-        date, time, zone = TIME.fullmatch(read_file(file)[:200].decode("utf-8-sig").strip()).groups()
-        moment = datetime.fromisoformat(f"{date}T{time}{'+00:00' if zone in (None, 'UTC', 'Z') else zone}")
-        return moment.astimezone(timezone.utc).replace(tzinfo=None), None
-    except (AttributeError, ValueError, OverflowError, Ungradable):
-        return None, message(en="timestamp.txt holds no time such as 2026-03-01T18:00:00+08:00: when this was handed in is not recorded.",
-                             zh="timestamp.txt 中没有 2026-03-01T18:00:00+08:00 这样的时间：未记录提交时间。")

@@ -17,7 +17,7 @@ from lessons._build.lesson import read_lesson
 from .feedback import Wording
 from .grade import grade, prove_private_checks
 from .record import GRADED, CheckResult, QuestionRecord, Record, write_whole
-from .run import read_handed_in
+from .submitted import read_handed_in
 from .task import Setup
 
 PARTS = ("advantagelab", "autograder", "environments", "lessons", "pyproject.toml", "README.md", "LICENSE")
@@ -106,17 +106,17 @@ def _output(wording: Wording, question: QuestionRecord) -> list[str]:
         lines.append(wording.word("no_response"))
     failed = [check for check in question.checks if check.status != "passed"]
     for check in question.checks:
-        hidden = "" if check.visible else f" ({wording.word('hidden')})"
+        hidden = "" if check.visible else wording.bracketed("hidden")
         lines.append(f"{'✗' if check in failed else '✓'} {check.check}{hidden}")
         if failed and check is failed[0]:
             lines += _explained(wording, check)
-    return lines + ([wording.word("first")] if len(failed) > 1 else [])
+    return lines + ([wording.word("first")] if len(failed) > 1 and failed[0].status != "missing" else [])
 
 
 def _explained(wording: Wording, check: CheckResult) -> list[str]:
     lines = [f"    {_said(wording, check.message)}"] if check.message else []
     rows = [("expected", check.expected), ("got", check.got)] if check.visible else []
-    return lines + [f"    {wording.word(name)}: {wording.cut(value)}" for name, value in rows if value]
+    return lines + [f"    {wording.label(name)}{wording.cut(value)}" for name, value in rows if value]
 
 
 def _said(wording: Wording, said: Message) -> str:

@@ -10,15 +10,15 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 
 from advantagelab.checking import Message, Verdict, judge, message
-from advantagelab.checking.run import ERROR, FAILED, MISSING, OPEN, PASSED, PUBLIC_SEED, checks_of
+from advantagelab.checking.run import ERROR, FAILED, MISSING, OPEN, PASSED, PUBLIC_SEED, changed_settings, checks_of
 from lessons._build.lesson import Lesson
 
 from .probe import choose
-from .remote import ENDED, LATE, Remote, Stopped
+from .remote import ENDED, LATE, Remote, Stopped, raise_at
 from .sandbox import SandboxError, Zygote
 from .submission import Code
 from .worker.channel import SETTINGS
@@ -65,12 +65,11 @@ class QuestionResult:
 
 @dataclass(frozen=True)
 class Judgement:
-    """isolation: what the code was locked up in; notes: what happened that is nobody's cell or question."""
+    """isolation: what the code was locked up in."""
 
     cells: tuple[CellOutcome, ...]
     questions: tuple[QuestionResult, ...]
     isolation: str
-    notes: tuple[Message, ...]
 
 
 def questions_of(lesson: Lesson, checks_module: ModuleType | None = None, private_checks: ModuleType | None = None) -> list[Question]:
@@ -110,8 +109,8 @@ class Judge:
     def _grade(self, code: Sequence[Code], questions: Sequence[Question]) -> Judgement:
         grading = _Grading(self, code)
         try:
-            results = tuple(grading.question(question) for question in questions)
-            return Judgement(grading.outcomes(), results, self.isolation, ())
+            results = grading.results(questions)
+            return Judgement(grading.outcomes(), results, self.isolation)
         finally:
             grading.close()
 
@@ -157,6 +156,24 @@ def without_inputs(verdict: Verdict) -> Verdict:
     return verdict._replace(message=STILL_OPEN if verdict.status == OPEN else verdict.message, expected=None, got=None)
 
 
+@dataclass
+class _Asked:
+    """A question between its visible and its hidden checks. stopped: what ended its process, and so the question."""
+
+    question: Question
+    seconds: float
+    verdicts: dict = field(default_factory=dict)
+    stopped: Stopped | None = None
+    overwrote: bool = False
+
+    def result(self) -> QuestionResult:
+        verdicts = tuple(self.verdicts[check] for check in self.question.checks)
+        note = self.stopped.said if self.stopped else OVERWROTE if self.overwrote else None
+        right = note is None and bool(verdicts) and all(verdict.status == PASSED for verdict in verdicts)
+        points = self.question.points
+        return QuestionResult(self.question.key, self.question.function, points, points if right else 0.0, verdicts, note)
+
+
 class _Grading:
     """One submission: its present process, and the cells that may not run in the next one."""
 
@@ -168,23 +185,43 @@ class _Grading:
         self._overwrote = False
         self._remote = self._fresh()
 
-    def question(self, question: Question) -> QuestionResult:
+    def results(self, questions: Sequence[Question]) -> tuple[QuestionResult, ...]:
+        """The hidden checks of all questions come last: what a function has seen in one, it could tell in what a visible one shows."""
+        asked = [_Asked(question, QUESTION_SECONDS) for question in questions]
+        for hidden in (False, True):
+            for one in asked:
+                self._ask(one, [check for check in one.question.checks if check.__name__.startswith("hidden_") == hidden])
+        return tuple(one.result() for one in asked)
+
+    def _ask(self, asked: "_Asked", checks: list) -> None:
+        function, start = asked.question.function, time.monotonic()
+        if asked.stopped is None:
+            self._let_run(asked.seconds)
+        namespace = self._namespace(asked)
+        self._overwrote = False
+        for check in checks:
+            asked.verdicts[check] = self._verdict(check, function, namespace)
+        asked.overwrote |= self._overwrote
+        asked.stopped = asked.stopped or self._remote.stopped
+        asked.seconds -= time.monotonic() - start
+
+    def _let_run(self, seconds: float) -> None:
+        """A process that lives, if there is time left, and answers for so long."""
         if self._remote.stopped and self._left() > 0:
             self._remote = self._fresh()
         elif self._remote.stopped:
             self._remote.stopped = Stopped(NO_TIME)
-        self._remote.begin(min(QUESTION_SECONDS, self._left()))
-        namespace = {}
+        self._remote.begin(min(seconds, self._left()))
+
+    def _namespace(self, asked: "_Asked") -> dict:
+        """The function, if there is one. Of a process that has stopped: one that says why, in each check."""
+        function = asked.question.function
+        if asked.stopped is not None:
+            return {function: _that_is_gone(asked.stopped)}
         try:
-            if self._remote.has(question.function):
-                namespace[question.function] = self._remote.function(question.function)
+            return {function: self._remote.function(function)} if self._remote.has(function) else {}
         except Stopped:
-            namespace[question.function] = self._remote.function(question.function)  # each check says why it is gone
-        self._overwrote = False
-        verdicts = tuple(self._verdict(check, question.function, namespace) for check in question.checks)
-        note = self._remote.stopped.said if self._remote.stopped else OVERWROTE if self._overwrote else None
-        right = note is None and bool(verdicts) and all(verdict.status == PASSED for verdict in verdicts)
-        return QuestionResult(question.key, question.function, question.points, question.points if right else 0.0, verdicts, note)
+            return {function: self._remote.function(function)}
 
     def outcomes(self) -> tuple[CellOutcome, ...]:
         return tuple(self._outcomes[cell.key] for cell in self._code)
@@ -202,10 +239,8 @@ class _Grading:
             self._remote.kill(LATE)
             verdict = Verdict(check.__name__, ERROR, LATE, None, None, QUESTION_SECONDS)
         if self._remote.settings and verdict.status not in (OPEN, MISSING):
-            names = ", ".join(name for name in SETTINGS if name in self._remote.settings)
-            said = message(en=f"`{function}` changed a setting of torch for everything that runs after it: {names}.",
-                           zh=f"`{function}` 改动了 torch 的全局设置（{names}），会影响之后运行的一切。")
-            verdict = verdict._replace(status=FAILED, message=said, expected=None, got=None)
+            changed = [name for name in SETTINGS if name in self._remote.settings]
+            verdict = verdict._replace(status=FAILED, message=changed_settings(function, changed), expected=None, got=None)
         verdict = verdict._replace(expected=_shown(verdict.expected), got=_shown(verdict.got))
         # The oracle reads the inputs after the call: whoever writes into them chooses what is expected.
         self._overwrote |= self._remote.overwrote and verdict.status == PASSED
@@ -244,6 +279,13 @@ class _Grading:
 
     def _left(self) -> float:
         return self._until - time.monotonic()
+
+
+def _that_is_gone(stopped: Stopped):
+    def call(*_, **__):
+        raise_at("", Stopped(stopped.said))
+
+    return call
 
 
 def _shown(text: str | None) -> str | None:

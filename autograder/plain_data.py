@@ -16,6 +16,7 @@ MAX_MESSAGE = 16 * 2**20  # bytes, all in all
 MAX_STRUCTURE = 2**20  # bytes of JSON. Parsed, 1 MiB of it takes at most about 40 MiB of memory
 MAX_TEXT = 64 * 2**10  # bytes of UTF-8, of one string or key
 MAX_TENSORS = 64
+MAX_SAME = 1000  # places where a tensor may stand again: whoever walks through a value meets it in all of them
 MAX_DEPTH = 4  # containers within containers
 MAX_HEADER = 64 * 2**10  # bytes of safetensors header
 DTYPES = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
@@ -126,7 +127,7 @@ def with_tensors(value, tensors: list[torch.Tensor]):
 
 class _Packer:
     def __init__(self, max_depth: int):
-        self.max_depth, self.tensors, self.tensor_bytes, self.structure_bytes = max_depth, [], 0, 0
+        self.max_depth, self.tensors, self.tensor_bytes, self.structure_bytes, self.same = max_depth, [], 0, 0, 0
         self.numbers = {}  # of the tensors so far, by id
 
     def encode(self, value, depth: int):
@@ -164,11 +165,12 @@ class _Packer:
 
     def _tensor(self, tensor: torch.Tensor) -> dict:
         if id(tensor) in self.numbers:
+            self.same = _checked_same(self.same + 1)
             return {"same": self.numbers[id(tensor)]}
         if tensor.dtype not in DTYPE_NAMES or tensor.layout != torch.strided or not tensor.is_cpu:
             what = f"{tensor.dtype}, {tensor.layout}, {tensor.device}"
             raise PlainDataError(f"a tensor of this kind ({what}) is not plain data", f"此类张量（{what}）不是普通数据")
-        self.tensor_bytes += tensor.numel() * tensor.element_size()  # of the copy: an expanded tensor has less memory of its own
+        self.tensor_bytes += _places(tensor) * tensor.element_size()  # of the copy: an expanded tensor has less memory of its own
         if len(self.tensors) == MAX_TENSORS or self.tensor_bytes > MAX_MESSAGE:
             raise PlainDataError(f"more than {MAX_TENSORS} tensors or {MAX_MESSAGE} bytes of them",
                                  f"张量超过 {MAX_TENSORS} 个或 {MAX_MESSAGE} 字节")
@@ -193,7 +195,7 @@ class _Unpacker:
     """Rebuilds the value. Tensors are numbered in the order in which the value names them first."""
 
     def __init__(self, loaded: dict[str, torch.Tensor], max_depth: int):
-        self.loaded, self.max_depth, self.tensors = loaded, max_depth, []
+        self.loaded, self.max_depth, self.tensors, self.same = loaded, max_depth, [], 0
 
     def decode(self, node, depth: int):
         kind = type(node)
@@ -209,6 +211,7 @@ class _Unpacker:
         if tag == "tensor" and type(content) is list and len(content) == 2:
             return self._tensor(*content)
         if tag == "same" and type(content) is int and 0 <= content < len(self.tensors):
+            self.same = _checked_same(self.same + 1)
             return self.tensors[content]
         if tag == "tuple" and type(content) is list:
             return tuple(self._items(content, depth))
@@ -283,9 +286,16 @@ def _load(data: bytes) -> dict[str, torch.Tensor]:
     if not 1 <= len(tensors) <= MAX_TENSORS or not {tensor.dtype for tensor in tensors.values()} <= DTYPE_NAMES.keys():
         raise PlainDataError("too many tensors, or of a dtype that is not plain data", "张量过多，或其类型不是普通数据")
     for tensor in tensors.values():
+        if _places(tensor) > MAX_MESSAGE:
+            raise PlainDataError("a tensor without elements that is very long", "没有元素却很长的张量")
         if tensor.dtype == torch.bool and tensor.numel() and tensor.view(torch.uint8).max() > 1:
             raise PlainDataError("a bool that is neither 0 nor 1", "布尔值既不是 0 也不是 1")
     return tensors
+
+
+def _places(tensor: torch.Tensor) -> int:
+    """Its elements; of a tensor of shape [1000, 0] the 1000, over which one can loop all the same."""
+    return math.prod(max(1, size) for size in tensor.shape)
 
 
 def _structure_too_large() -> PlainDataError:
@@ -299,6 +309,12 @@ def _message_too_large() -> PlainDataError:
 def _check_depth(depth: int, allowed: int) -> None:
     if depth == allowed:
         raise PlainDataError(f"nested more than {allowed} deep", f"嵌套超过 {allowed} 层")
+
+
+def _checked_same(times: int) -> int:
+    if times > MAX_SAME:
+        raise PlainDataError(f"tensors that stand again in more than {MAX_SAME} places", f"张量重复出现超过 {MAX_SAME} 处")
+    return times
 
 
 def _checked_int(value: int) -> int:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import secrets
 import socket
 import tempfile
@@ -12,6 +13,7 @@ from advantagelab.message import Message, message
 
 from .remote import Remote, Stopped
 from .sandbox import ISOLATIONS, NONE, SandboxError, Zygote
+from .worker.jail import LIMITS
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 20.0
@@ -19,7 +21,7 @@ FACTS = {
     "files": message(en="reads no file of the course or of the one who grades", zh="读不到课程文件和评阅者的文件"),
     "network": message(en="reaches no network", zh="连不上网络"),
     "processes": message(en="sees, signals and starts no other process", zh="看不到其他进程，不能向它们发信号，也不能启动新进程"),
-    "memory": message(en="gets no more memory than its limit", zh="内存不超过上限"),
+    "memory": message(en="gets no more memory and no more threads than its limits", zh="内存和线程数不超过上限"),
     "traces": message(en="leaves nothing behind for the next submission", zh="不给下一份提交留下任何东西"),
     "imports": message(en="can import what Python and its packages offer", zh="能导入 Python 及其软件包"),
 }
@@ -27,7 +29,7 @@ PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/scratch", str(ROOT))
 
 # Runs as a student's cell. Each attempt is true if it succeeds.
 ATTEMPTS = """
-import json, os, signal, socket, subprocess, sys
+import json, os, signal, socket, subprocess, sys, threading
 
 def succeeds(attempt, *arguments):
     try:
@@ -39,12 +41,20 @@ def start_process():
     if os.fork() == 0:
         os._exit(0)
 
+def start_threads():
+    done = threading.Event()
+    try:
+        for _ in range(2 * MAX_THREADS):
+            threading.Thread(target=done.wait).start()
+    finally:
+        done.set()
+
 print(json.dumps({
     "files": succeeds(os.listdir, CHECKOUT) or any(succeeds(open, file) for file in FILES),
     "network": succeeds(socket.create_connection, ("127.0.0.1", PORT), 2),
     "processes": any([succeeds(start_process), succeeds(subprocess.run, ["/bin/true"]), succeeds(os.kill, JUDGE, 0),
                       succeeds(open, f"/proc/{JUDGE}/cmdline")]),
-    "memory": succeeds(bytearray, 6 * 2**30),
+    "memory": succeeds(bytearray, 6 * 2**30) or succeeds(start_threads),
     "traces": [place for place in PLACES if succeeds(open, os.path.join(place, MARK), "w")],
     "imports": all(succeeds(__import__, name) for name in ("cmd", "plistlib", "sched", "wave")),
 }))
@@ -87,7 +97,7 @@ def probe_zygote(zygote: Zygote) -> Probe:
     mark = f"autograder-{secrets.token_hex(8)}"
     with socket.create_server(("127.0.0.1", 0)) as listener, tempfile.NamedTemporaryFile() as private:
         known = {"CHECKOUT": str(ROOT / "lessons"), "FILES": [private.name, str(ROOT / "lessons" / "course.toml"), __file__], "MARK": mark,
-                 "PORT": listener.getsockname()[1], "JUDGE": os.getpid(), "PLACES": PLACES}
+                 "PORT": listener.getsockname()[1], "JUDGE": os.getpid(), "PLACES": PLACES, "MAX_THREADS": LIMITS[resource.RLIMIT_NPROC]}
         try:
             did = _run(zygote, ATTEMPTS, known)
             left = _run(zygote, LOOK_BACK, known)

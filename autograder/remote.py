@@ -7,6 +7,7 @@ garbles its messages is killed, and every later call of it raises the same error
 import builtins
 import contextlib
 import linecache
+import math
 import time
 from dataclasses import dataclass
 
@@ -20,12 +21,14 @@ from .sandbox import Zygote, end
 from .worker.channel import ERRORS, MAX_ERROR, MAX_STDOUT, SETTINGS, Ended, Garbled, Late
 
 INPUTS_DEPTH = MAX_DEPTH + 2  # [[argument, …], {name: argument, …}]
+ROOM = 100  # numbers and characters by which a function may enlarge inputs that are small
 GRACE = 1.0  # seconds that a cell has to notice its time limit before the process is killed
 
 LATE = message(en="stopped at the time limit: an endless loop?", zh="超过时限，已中止：是否有死循环？")
 ENDED = message(en="the code ended the process it ran in, or used more memory than it may", zh="代码结束了运行它的进程，或超出了内存上限")
 GARBLED = message(en="the code answered the grader in place of the function, and not with a value",
                   zh="代码冒充函数答复评阅程序，且答复不是值")
+ENLARGED = message(en="the function made its inputs much larger: work on a copy", zh="函数把输入扩大了许多：请在副本上操作")
 
 
 class Stopped(Exception):
@@ -139,7 +142,7 @@ class Remote:
             if changed:
                 _overwrite(inputs, unpack(changed, depth=INPUTS_DEPTH))
                 self.overwrote = True
-            for touched in answer.get("touched", []):
+            for touched in set(answer.get("touched", [])):
                 own = _own_memory(tensors[touched])
                 with torch.no_grad():  # gradients that need the tensor as it was are gone, as they would be here
                     own.copy_(own)
@@ -173,6 +176,8 @@ class Remote:
             said = LATE
         except Ended:
             said = ENDED
+        except _Enlarged:
+            said = ENLARGED
         except (Garbled, PlainDataError, KeyError, IndexError, TypeError, RuntimeError):
             said = GARBLED
         else:
@@ -229,30 +234,52 @@ def raise_at(line: str, error: BaseException):
 _RAISE = compile("raise error", "<the student's line>", "exec")
 
 
-def _overwrite(old, new) -> None:
-    """Make the caller's inputs what they have become there: tensors and containers in place."""
+def _overwrite(inputs: list, changed) -> None:
+    """Make the caller's inputs what they have become there. _Enlarged: much more than they were.
+
+    A check goes on to work with its inputs, and what it does with them may take quadratic time.
+    """
+    if _size(changed) > 2 * _size(inputs) + ROOM:
+        raise _Enlarged
+    _merged(inputs, changed)
+
+
+class _Enlarged(Exception):
+    pass
+
+
+def _size(value) -> int:
+    """How much there is to work on: numbers, characters, places."""
+    if isinstance(value, torch.Tensor):
+        return math.prod(max(1, size) for size in value.shape)  # without elements it may still be long
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return 1 + sum(len(key) + _size(item) for key, item in value.items())
+    return 1 + sum(map(_size, value)) if isinstance(value, (list, tuple)) else 1
+
+
+def _merged(old, new):
+    """What `old` has become: itself, changed in place, or `new` where it cannot be."""
     if isinstance(old, torch.Tensor) and isinstance(new, torch.Tensor):
         if old.shape == new.shape and old.dtype == new.dtype:
             _own_memory(old.data).copy_(_own_memory(new.detach(), _spread(old)))
         else:
             old.data = new.detach()
-    elif type(old) is type(new) and type(old) in (list, tuple, dict):
-        keys = list(new) if type(old) is dict else range(len(new))
-        known = set(old) if type(old) is dict else range(len(old))
-        merged = {key: old[key] if key in known and _overwrite_inside(old[key], new[key]) else new[key] for key in keys}
-        if type(old) is dict:
-            old.clear()
-            old.update(merged)
-        elif type(old) is list:
-            old[:] = merged.values()
-
-
-def _overwrite_inside(old, new) -> bool:
-    """Whether the part itself stays, changed in place."""
-    stays = type(old) is type(new) and isinstance(old, (torch.Tensor, list, tuple, dict))
-    if stays:
-        _overwrite(old, new)
-    return stays
+        return old
+    if type(old) is not type(new) or type(old) not in (list, tuple, dict):
+        return new
+    if type(old) is dict:
+        items = {key: _merged(old[key], item) if key in old else item for key, item in new.items()}
+        old.clear()
+        old.update(items)
+        return old
+    parts = [*map(_merged, old, new), *new[len(old):]]
+    if type(old) is list:
+        old[:] = parts
+        return old
+    same = len(parts) == len(old) and all(part is before for part, before in zip(parts, old))
+    return old if same else tuple(parts)
 
 
 def _error(error) -> tuple[str, str, str]:

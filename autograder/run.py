@@ -5,6 +5,8 @@ the other two are there, so a run that finds it leaves the submission alone, and
 """
 
 import contextlib
+import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
@@ -19,14 +21,16 @@ from lessons._build.lesson import Lesson, read_lesson
 
 from .course_error import CourseError
 from .course_folder import CourseFolder
-from .gradebook import GradebookWriter, submitted_at
-from .intake import find_notebook, read_file
+from .gradebook import GradebookWriter
 from .processes import Crashed, Crew
-from .record import Record, read_record, write_whole
-from .submission import Ungradable
+from .record import Record, write_whole
+from .stale import AGAIN, NEW, why_again
+from .submitted import read_handed_in
 from .task import CRASHED, Graded, Handed, Setup, grade_there, grader_version, refuse_there
+from .timestamp import submitted_at
 
 IN_FLIGHT = 3  # submissions a process: enough to keep it busy, few enough to keep memory flat
+LINES = 10  # about so many while a lesson is graded, where no terminal shows a bar
 TRIES = 2  # a submission that takes a grading process down so often, with no other one in it, is not tried again
 
 
@@ -41,14 +45,18 @@ def grade_assignment(course: CourseFolder, lesson_name: str, setup: Setup, crew:
     """Grade what was handed in and has no record yet. student: only this one; again: also what has a record."""
     lesson = read_lesson(read_course(), lesson_name)
     assignment, version = lesson.entry.notebook, grader_version(lesson_name, setup.private_checks)
-    folders = {name: folder for name, folder in course.submissions(assignment) if student in (None, name)}
-    waiting = [name for name, folder in folders.items() if again or not _is_current(course, name, folder, lesson, version, setup)]
+    folders = {name: folder for name, folder in course.submitted.of(assignment) if student in (None, name)}
+    whys = {name: why_again(course, name, folder, lesson, version, setup) for name, folder in folders.items()}
+    waiting = {name: why or AGAIN for name, why in whys.items() if why or again}
     if not waiting:
         return Summary([], len(folders))
     if setup.private_checks:
         from .grade import prove_private_checks  # only here: it needs torch
 
         prove_private_checks(lesson_name, setup)
+    for why, number in Counter(waiting.values()).items():
+        if why != NEW:
+            print(f"{assignment}: {number} graded again: {why.en} | 重评 {number} 份：{why.zh}", flush=True)
     records = []
     handed_in = (read_handed_in(name, folders[name], lesson) for name in waiting)
     with GradebookWriter(course) as gradebook, tqdm(total=len(waiting), unit=" submissions", desc=assignment, dynamic_ncols=True,
@@ -63,6 +71,8 @@ def grade_assignment(course: CourseFolder, lesson_name: str, setup: Setup, crew:
             record = _write(course, gradebook, folders[record.student], graded)
             records.append(replace(record, questions=tuple(replace(question, checks=()) for question in record.questions)))
             bar.update()
+            if bar.disable:  # no terminal: a line now and then, for who watches a log
+                _tell(assignment, len(records), len(waiting))
     return Summary(records, len(folders) - len(waiting))
 
 
@@ -82,24 +92,9 @@ def only_run(course: CourseFolder) -> Iterator[None]:
         yield
 
 
-def read_handed_in(student: str, folder: Path, lesson: Lesson) -> Handed:
-    """What is in a student's folder. Never fails: what is wrong with it stands in the result."""
-    found = find_notebook(folder, lesson)
-    try:
-        data, refused = (read_file(found.file), None) if found.file else (b"", found.refused)
-    except Ungradable as error:
-        data, refused = b"", error.said
-    name = str(found.file.relative_to(folder)) if found.file else ""
-    return Handed(student, lesson.entry.notebook, lesson.entry.name, name, data, refused, found.notes)
-
-
-def _is_current(course: CourseFolder, student: str, folder: Path, lesson: Lesson, version: str, setup: Setup) -> bool:
-    record = read_record(course.record_file(student, lesson.entry.notebook))
-    if record is None or (record.grader, record.seed) != (version, setup.seed) or record.reason == CRASHED:
-        return False
-    handed = read_handed_in(student, folder, lesson)
-    same_file = (record.file, record.sha256) == (handed.file, handed.sha256)
-    return same_file and (handed.refused is None or handed.refused == record.reason)
+def _tell(assignment: str, done: int, total: int) -> None:
+    if done * LINES // total > (done - 1) * LINES // total:
+        print(f"{assignment}: {done} of {total} | 已评 {done} / {total}", file=sys.stderr, flush=True)
 
 
 def _grade_all(handed_in: Iterable[Handed], setup: Setup, crew: Crew) -> Iterator[Graded]:
@@ -151,5 +146,5 @@ def _write(course: CourseFolder, gradebook: GradebookWriter, folder: Path, grade
         return record
     except (OSError, StatementError, InvalidEntry) as error:
         why = f"{type(error).__name__}: {error}" if not isinstance(error, StatementError) else str(error.orig)
-        raise CourseError(f"what {record.student} got cannot be written: {why}. What is graded so far is kept, and the same command goes "
-                          f"on from there | 无法写入 {record.student} 的结果：{why}。已评阅的都已保存，再次运行同一命令即可继续") from error
+        raise CourseError(f"what {record.student} got cannot be written: {why}. What is graded so far is kept; run "
+                          f"`grade` again when that is mended | 无法写入 {record.student} 的结果：{why}。已评阅的都已保存；排除故障后再次运行 grade") from error

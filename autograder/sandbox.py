@@ -3,7 +3,7 @@
 bubblewrap: the zygote sees the interpreter, its packages and the system's libraries, read-only, in namespaces of its own and not as root;
     each child has namespaces of its own within those, so it sees no process, no network and no file of the zygote or a neighbor.
 uid: for containers, where bubblewrap may not make namespaces: run by root, each child is another, nameless user.
-landlock: neither; the child is the same user.
+landlock: neither; the child is the same user. (Of root's child only the files are: its threads are another user's, and have a limit.)
 none: as landlock, but the child may read what its user may.
 
 In all of them a child cannot start a process, open a socket, or have more than the limits in worker/jail.py; outside bubblewrap it cannot
@@ -150,7 +150,7 @@ def _command(isolation: str, code: str) -> tuple[list[str], dict[str, str]]:
         environment |= {"HOME": SCRATCH, "TMPDIR": SCRATCH}
     else:
         environment |= {"HOME": "/", "TORCHINDUCTOR_CACHE_DIR": f"{code}/cache"}  # torch makes it when it is warmed, in /tmp if not told
-    user = UIDS[os.getpid() % len(UIDS)] if isolation == BUBBLEWRAP and root else os.getpid() * 641 if isolation == UID else 0
+    user = os.getpid() * 641 if isolation != BUBBLEWRAP else UIDS[os.getpid() % len(UIDS)] if root else 0
     python = [sys.executable, "-P", "-s", "-m", "autograder.worker.zygote", isolation, str(user)]
     return [*_bubblewrap(root, code, packages), *python] if isolation == BUBBLEWRAP else python, environment
 

@@ -43,7 +43,10 @@ MARKDOWN = [
     f"<scr\0ipt>{MARK}</script>",
     f"![x](attachment:missing.png){MARK}", f"![{MARK}](attachment:a.png\" onerror=\"{MARK})", f"![x](attachment\\:a.png){MARK}",
     f"[x](attachment:a.png) {MARK}", f"![x][a]\n\n[a]: attachment:missing {MARK}", f"$\\href{{javascript:{MARK}}}{{x}}$",
+    f"https://x.y/{MARK}", f"http://x.y/{MARK} and more", f"a:https://x.y/?{MARK}", f"**https://x.y/{MARK}**", f"<https://x.y/{MARK}>",
 ]
+# Formulas and what makes them do more than show something.
+COMMANDS = ["href", "url", "style", "class", "cssId", "data", "require", "unicode", "bbox", "mmlToken"]
 ATTACHMENTS = [
     {"text/html": base64.b64encode(f"<script>{MARK}</script>".encode()).decode()}, {"image/svg+xml": f"<svg onload={MARK}>"},
     {f'image/png" onerror="{MARK}': PNG}, {"image/png": f'" onerror="{MARK}'}, {"image/png": [PNG]},
@@ -51,7 +54,7 @@ ATTACHMENTS = [
 ]
 
 
-NOTHING = Judgement((), (), "bubblewrap", ())
+NOTHING = Judgement((), (), "bubblewrap")
 
 
 class Page(HTMLParser):
@@ -73,7 +76,7 @@ class Page(HTMLParser):
         return [(tag, attributes) for tag, attributes in self.tags
                 if tag in {"script", "iframe", "object", "embed", "style", "link", "meta", "base", "form", "svg", "math", "video", "audio"}
                 or any(name.startswith("on") for name in attributes)
-                or not (attributes.get("href") or "#").startswith(("#", "http://", "https://"))
+                or not (attributes.get("href") or "#").startswith("#")
                 or not (attributes.get("src") or "data:image/png;base64,").startswith("data:image/png;base64,")
                 or "mermaid" in (attributes.get("class") or "").lower().split()]
 
@@ -155,8 +158,23 @@ def test_a_students_picture_is_shown():
     assert [image["src"] for image in images] == [f"data:image/png;base64,{PNG}"]
 
 
+@pytest.mark.parametrize("name", ['a.png" onerror="x', "a b.png", "<a>.png", "../a.png", "a.png\n", ""])
+def test_the_name_of_a_picture_is_a_plain_one(name):
+    cell = new_markdown_cell(f"![x](attachment:{name}) and more", id="note-1")
+    cell.attachments = {name: {"image/png": PNG}, "图-1.png": {"image/png": PNG}}
+    assert list(graded(cell).cells[-1].attachments) == ["图-1.png"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_in_a_formula_that_does_more_than_show_something_is_none(command):
+    for text in (f"$\\{command}{{a}}{{b}}$", f"\\\\(\\\\{command} {{a}}{{b}}\\\\)", f"$\\let\\x=\\{command}$", f"$$\n\\{command}\n{{a}}$$"):
+        shown = html.unescape("".join(Page(markdown2html(inert(text, {}))).text))
+        assert f"\\{command}" not in shown and f"\\ {command}" in shown
+    assert inert(f"$\\{command}x + {command}$", {}) == f"$\\{command}x + {command}$"
+
+
 def test_mathjax_is_formgraders_safe_one():
-    """It takes the force from `\\href` in formulas, which are left as they are."""
+    """It takes the force from what might still be in formulas."""
     body, _ = _exporter().from_notebook_node(nbformat.v4.new_notebook(), resources={"base_url": "", "index": 0, "total": 1})
     assert ",Safe" in body and "MathJax" in body
 
@@ -170,7 +188,8 @@ def test_ordinary_prose_stays_as_it_is(text):
 
 
 @pytest.mark.parametrize("text, shown", [("$a<b$", "$a< b$"), (r"$\begin{matrix} a&b \end{matrix}$", r"$\begin{matrix} a& b \end{matrix}$"),
-                                         ("[paper](https://x.y)", "[paper] (https://x.y)")])
+                                         ("[paper](https://x.y)", "[paper] (https:// x.y)"),
+                                         ("a // b, 1:2, http:", "a // b, 1:2, http:")])
 def test_a_formula_means_the_same_and_a_link_can_be_read(text, shown):
     assert inert(text, {}) == shown
 
@@ -191,7 +210,7 @@ def test_outputs_and_errors_are_text():
     judgement = Judgement(
         (CellOutcome("added-1", hostile, f"ValueError: {hostile}", 0.1, message(en="stopped", zh="已中止")),),
         (QuestionResult(LOSS, "rloo_policy_loss", 3.0, 0.0, (verdict("check_a"), verdict("check_b", "failed", got=hostile)), None),),
-        "bubblewrap", ())
+        "bubblewrap")
     made = graded(new_code_cell(f"x = '<script>{MARK}</script>'  # {hostile}", id="added-1"), judgement=judgement)
     page = render(made)
     assert Page(page).alive() == plain_page().alive() and "stolen" in page
@@ -204,7 +223,7 @@ def test_outputs_and_errors_are_text():
 
 def test_a_passed_question_has_no_error():
     result = QuestionResult(LOSS, "rloo_policy_loss", 3.0, 3.0, (verdict("check_a"),), None)
-    (checked,) = [cell for cell in graded(judgement=Judgement((), (result,), "", ())).cells if cell.id == LOSS]
+    (checked,) = [cell for cell in graded(judgement=Judgement((), (result,), "")).cells if cell.id == LOSS]
     assert [output.output_type for output in checked.outputs] == ["stream"]
 
 
@@ -233,4 +252,5 @@ def test_what_is_too_long_to_read_is_cut():
     assert len(dumps(made)) < 800_000 and len(line.source) < 600 and len(cell.source) < 200_010 and prose.source == "长" * 9_000
     for source in (setup.source, line.source):
         compile(source, "cell", "exec")
-    assert 'language = "en"' in setup.source and line.source.startswith("x = 'aaa") and line.source.endswith("aaa'")
+    assert setup.source == "#@title Set-up: run this cell first | 准备：先运行本单元\n# …"  # of 120,000 characters
+    assert line.source.startswith("x = 'aaa") and line.source.endswith("aaa'")

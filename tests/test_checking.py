@@ -278,6 +278,19 @@ def test_descriptions_are_short_and_plain():
     assert describe((1.0, None, "甲")) == "[1, None, '甲']"
     assert len(describe(torch.rand(1000))) < 1000 and describe(torch.rand(1000)).endswith("[1000]")
     assert len(describe("x" * 10_000)) < 400
+    assert describe({"a": [torch.ones(1), 2.0], "b": {}}) == "{'a': [[1] float32 [1], 2], 'b': {}}"
+
+
+def test_of_a_long_value_the_beginning_is_described():
+    """Whatever a function returns, describing it takes no time."""
+    tensor = torch.rand(1000)
+    assert describe(list(range(64))).endswith("63]") and describe(list(range(65))).endswith("63, …]")
+    assert describe(([1] * 40, [2] * 40)) == f"[{[1] * 40}, [{'2, ' * 22}…]]"
+    for value in ([0] * 10**6, [[0] * 1000] * 1000, {"a": [tensor] * 10**6}, {n: "x" * 1000 for n in range(10**5)}, [[]] * 10**6):
+        assert len(describe(value)) < 100_000
+    holds_itself = []
+    holds_itself.append(holds_itself)
+    assert describe(holds_itself).count("[") < 100
 
 
 # expect_error, expect_unchanged, gradient

@@ -7,6 +7,7 @@ import pytest
 from autograder.course import CourseError
 from autograder.course_folder import open_course
 from tests.grading import RLOO, make_course
+from tests.needs import ROOT
 
 
 def hand_in(course, student: str, assignment: str = RLOO):
@@ -21,9 +22,9 @@ def test_students_by_name_with_any_id_that_a_database_can_hold(tmp_path):
     ids = ["=1+1", "-rf", "0012", "学号 甲", "a" * 128, "o'brien", "..x", "名" * 80, "{student_id}", "*", "[x]"]
     for student in ids:
         hand_in(course, student)
-    found = dict(course.submissions(RLOO))
+    found = dict(course.submitted.of(RLOO))
     assert sorted(found) == sorted(set(ids) - {"..x"})  # a name with a dot before it is hidden
-    assert all((found[student] / f"{RLOO}.ipynb").is_file() for student in found) and not course.strays()
+    assert all((found[student] / f"{RLOO}.ipynb").is_file() for student in found) and not course.submitted.astray()
 
 
 def test_what_is_nobodys_assignment_is_said(tmp_path):
@@ -39,17 +40,37 @@ def test_what_is_nobodys_assignment_is_said(tmp_path):
     (course.root / "submitted" / "link").symlink_to("/etc")
     (course.root / "submitted" / "inner").mkdir()
     (course.root / "submitted" / "inner" / RLOO).symlink_to(good)
-    assert [student for student, _ in course.submissions(RLOO)] == ["good"]
-    said = [str(message) for message in course.strays()]
+    assert [student for student, _ in course.submitted.of(RLOO)] == ["good"]
+    said = [str(message) for message in course.submitted.astray()]
     assert len(said) == 8 and all("not graded" in line and "未评阅" in line for line in said)
-    for part in ("wrong-name/rloo", "flat.ipynb", "good/beside.ipynb", "link: a link", f"inner/{RLOO}: a link", "rename the folder"):
+    for part in ("wrong-name/rloo", "flat.ipynb", "good/beside.ipynb", "link: a link", f"inner/{RLOO}: a link", "rename the folder", "not graded, 你好: the folder's name is not UTF-8"):
         assert any(part in line for line in said), part
     assert all(line.isprintable() for line in said)
 
 
+def test_misplaced_work_is_told_apart_by_what_it_is(tmp_path):
+    """Whatever the folder is called, it says where the notebook belongs, and whose it is."""
+    course, notebooks = make_course(tmp_path), ROOT / "notebooks" / "en"
+    submitted = course.root / "submitted"
+    for name, lesson in (("frank/rloo/my answers.ipynb", RLOO), ("loose.ipynb", RLOO), ("gina/deep/er/a.ipynb", RLOO), (f"{RLOO}/hugo/a.ipynb", RLOO),
+                         ("ida/a.ipynb", "04_grpo"), ("__MACOSX/x/a.ipynb", RLOO), ("empty/timestamp.txt", None)):
+        (submitted / name).parent.mkdir(parents=True, exist_ok=True)
+        (submitted / name).write_bytes((notebooks / f"{lesson}.ipynb").read_bytes() if lesson else b"")
+    (submitted / "class.zip").write_bytes(b"PK")
+    found = {work.name: work for work in course.submitted.astray()}
+    assert {name: (work.student, work.assignment) for name, work in found.items()} == {
+        "frank/rloo": ("frank", RLOO), "gina/deep": ("gina", RLOO), "loose.ipynb": (None, RLOO), "ida/a.ipynb": ("ida", "04_grpo"),
+        RLOO: (None, None), "class.zip": (None, None)}
+    assert str(found["frank/rloo"]) == (f"not graded, frank/rloo: a notebook of {RLOO}: it belongs in frank/{RLOO}/ | "
+                                        f"未评阅，frank/rloo：是 {RLOO} 的 notebook：应放在 frank/{RLOO}/")
+    assert f"STUDENT/{RLOO}/" in found["loose.ipynb"].why.en and "the other way round" in found[RLOO].why.en
+    assert "no assignment of this course" in found["ida/a.ipynb"].why.en
+    assert course.submitted.students() == ["empty", "frank", "gina", "ida"] and list(course.submitted.of(RLOO)) == []
+
+
 def test_without_submissions_there_is_nothing(tmp_path):
     course = make_course(tmp_path)
-    assert list(course.submissions(RLOO)) == [] and course.strays() == []
+    assert list(course.submitted.of(RLOO)) == [] and course.submitted.astray() == []
 
 
 def test_a_seed_is_drawn_once(tmp_path):
@@ -75,7 +96,7 @@ def test_folders_are_called_as_the_configuration_calls_them(tmp_path):
     assert course.folder("submitted", "s1", RLOO) == tmp_path / "abgegeben" / "s1" / RLOO
     other = make_course(tmp_path / "other", 'c.CourseDirectory.directory_structure = "{nbgrader_step}/{assignment_id}/{student_id}"')
     with pytest.raises(CourseError, match="directory_structure"):
-        list(other.submissions(RLOO))
+        list(other.submitted)
 
 
 @pytest.mark.parametrize("config, said", [(None, "has no nbgrader_config.py"), ("1 +", "SyntaxError"), ("import nowhere", "nowhere")])

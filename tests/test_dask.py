@@ -50,7 +50,7 @@ def course(tmp_path):
 
 
 def records(course) -> dict:
-    found = {student: read_record(course.record_file(student, RLOO)) for student, _ in course.submissions(RLOO)}
+    found = {student: read_record(course.record_file(student, RLOO)) for student, _ in course.submitted.of(RLOO)}
     return {student: record for student, record in found.items() if record}
 
 

@@ -1,5 +1,7 @@
 """`doctor` announces what `grade` then does: the strongest isolation that holds, or none, and then it refuses unless told otherwise."""
 
+import sys
+
 import pytest
 
 from advantagelab.message import message
@@ -53,6 +55,13 @@ def test_what_is_announced_is_what_would_be_chosen(monkeypatch, capsys, probes, 
         assert f"{'✓' if isinstance(probes[isolation], set) and not probes[isolation] else '✗'} {isolation}\n" in said
     assert said.count("NO  | 否") == sum(len(lacking) for lacking in probes.values() if isinstance(lacking, set))
     assert said.count(MISSING.en) == said.count(MISSING.zh) == sum(lacking is MISSING for lacking in probes.values())
+
+
+def test_a_closed_folder_is_said_where_the_isolation_is_another_user(monkeypatch, capsys):
+    monkeypatch.setattr(doctor, "probe", lambda isolation: found(isolation, {"imports"}))
+    assert main(["doctor"]) == 1
+    said = capsys.readouterr().out
+    assert said.count(f"another user cannot read {sys.prefix}") == 1 and said.count(f"其他用户读不到 {sys.prefix}") == 1
 
 
 def test_on_this_machine(capsys):

@@ -10,10 +10,11 @@ import pytest
 from nbgrader.api import Gradebook
 
 from advantagelab.checking import message
-from autograder.export import as_csv, as_xlsx, table, write_table
+from autograder.export import as_csv, as_xlsx, fingerprint, table, write_table
 from autograder.gradebook import GradebookWriter
 from autograder.record import write_whole
 from tests.grading import LOSS, POINTS, RLOO, SUM, WRITTEN, make_course, make_record, ungradable_record
+from tests.needs import ROOT
 
 DUE = datetime(2026, 3, 1, 10)
 
@@ -53,14 +54,15 @@ def rows(course) -> dict[str, dict]:
 
 
 def test_a_row_a_student_a_column_a_question(course):
-    grade(course, make_record("s1", {SUM: 0.0}, file=EMPTY, repairs=(message(en="Read as GB18030.", zh="按 GB18030 编码读取。"),)))
+    grade(course, make_record("s1", {SUM: 0.0}, file=EMPTY, repairs=(message(en="Read as GB18030.", zh="按 GB18030 编码读取。"),),
+                              notes=(message(en="No time.", zh="没有时间。"),)))
     with Gradebook(course.db_url) as gradebook:
         gradebook.update_or_create_student("s1", first_name="三", last_name="王", email="wang@example.org")
     assert rows(course) == {"s1": {
         "student_id": "s1", "last_name": "王", "first_name": "三", "email": "wang@example.org",
         "status": "needs manual grading | 待人工批改", "score": 8.0, "max_score": 12.0, "raw_score": 8.0, "late_penalty": 0.0,
         **{f"{key} (/{points:g})": {SUM: 0.0, WRITTEN: None}.get(key, points) for key, points in POINTS.items()},
-        "reason": "", "repairs": "Read as GB18030. | 按 GB18030 编码读取。", "isolation": "bubblewrap", "grader": "0.1.0+abc", "seed": "7",
+        "reason": "", "repairs": "Read as GB18030. | 按 GB18030 编码读取。; No time. | 没有时间。", "isolation": "bubblewrap", "grader": "0.1.0+abc", "seed_fingerprint": fingerprint(7),
         "notebook_sha256": EMPTY, "graded_at": "2026-03-01T10:00:00+00:00"}}
 
 
@@ -80,8 +82,28 @@ def test_the_status_tells_a_zero_from_what_is_none(course):
     assert found == {"zero": ("graded", 0.0), "manual": ("needs manual grading", 10.0), "ungradable": ("ungradable", None),
                      "by-hand": ("graded", 5.0), "waiting": ("not graded yet", None), "again": ("not graded yet", 10.0),
                      "absent": ("not submitted", None)}
-    assert rows(course)["ungradable"]["reason"] == "The file is empty. | 文件是空的。"
+    for student in ("ungradable", "by-hand"):
+        assert rows(course)[student]["reason"] == "The file is empty. | 文件是空的。"
     assert all(rows(course)["ungradable"][f"{key} (/{points:g})"] is None for key, points in POINTS.items())
+
+
+def test_who_handed_in_to_the_wrong_place_has_a_row_that_says_so(course):
+    write_whole(course.root / "submitted" / "frank" / "rloo" / "a.ipynb", (ROOT / "notebooks" / "zh" / f"{RLOO}.ipynb").read_bytes())
+    write_whole(course.root / "submitted" / "gina" / "grpo" / "a.ipynb", (ROOT / "notebooks" / "zh" / "04_grpo.ipynb").read_bytes())
+    (course.root / "submitted" / "nothing").mkdir()
+    grade(course, make_record("right", file=EMPTY))
+    write_whole(course.root / "submitted" / "right" / "rloo" / "a.ipynb", b"{}")
+    found = {student: (row["status"].partition(" | ")[0], row["score"], row["reason"]) for student, row in rows(course).items()}
+    assert found.pop("frank") == ("not submitted", None, f"not graded, frank/rloo: a notebook of {RLOO}: it belongs in frank/{RLOO}/ | "
+                                                         f"未评阅，frank/rloo：是 {RLOO} 的 notebook：应放在 frank/{RLOO}/")
+    assert found == {"gina": ("not submitted", None, ""), "nothing": ("not submitted", None, ""), "right": ("needs manual grading", 10.0, "")}
+
+
+def test_a_table_tells_seeds_apart_and_holds_none(course):
+    for student, seed in (("a", 2**47 + 1), ("b", 2**47 + 1), ("c", 2**47 + 2)):
+        grade(course, make_record(student, file=EMPTY, seed=seed))
+    marks = {student: row["seed_fingerprint"] for student, row in rows(course).items()}
+    assert marks["a"] == marks["b"] != marks["c"] and str(2**47)[:6] not in str(table(course, RLOO))
 
 
 def test_scores_of_files_that_are_gone_are_kept(course):
@@ -152,6 +174,12 @@ def test_xlsx_texts_are_texts_and_numbers_are_numbers():
     assert [line[0].value for line in cells] == texts
     assert {line[0].data_type for line in cells} == {"s"} and {(line[2].data_type, line[2].value) for line in cells} == {("n", 1.5)}
     assert {line[1].value for line in cells} == {None}
+
+
+def test_xlsx_is_ready_to_read():
+    (sheet,) = openpyxl.load_workbook(io.BytesIO(as_xlsx([["student_id", "reason"], ["0012", "文" * 15], ["学号甲", "x" * 500]]))).worksheets
+    assert sheet.freeze_panes == "B2" and sheet["A2"].number_format == "@"
+    assert [sheet.column_dimensions[letter].width for letter in "AB"] == [12, 40]
 
 
 def test_xlsx_takes_what_xml_cannot_hold():

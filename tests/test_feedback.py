@@ -68,11 +68,11 @@ def assert_loads_nothing(text: str, made: Page) -> None:
 
 
 @pytest.mark.parametrize("language, line", [
-    ("en", "Score: 10 / 12 · 2 points wait for a person"), ("zh", "得分: 10 / 12 · 还有 2 分等待人工批改")])
+    ("en", "Score: 10 / 12 · 2 points wait for a person"), ("zh", "得分：10 / 12 · 还有 2 分等待人工批改")])
 def test_points_and_what_waits(language, line):
     made = page(make_record(language=language))
     assert line in made.text
-    assert re.findall(r": ([\d.–]+) / (\d+)", made.text) == [("10", "12"), ("2", "2"), ("2", "2"), ("3", "3"), ("3", "3"), ("–", "2")]
+    assert re.findall(r"[:：] ?([\d.–]+) / (\d+)", made.text) == [("10", "12"), ("2", "2"), ("2", "2"), ("3", "3"), ("3", "3"), ("–", "2")]
 
 
 def test_a_person_s_points_and_words_count_more_than_ours():
@@ -125,6 +125,17 @@ def test_a_hidden_check_is_a_name_and_a_hint(status):
     checks = check("check_a", "passed"), check("hidden_b", status, "secret", "secret")
     made = page(with_checks(make_record(scores={LOSS: 0.0}), LOSS, *checks))
     assert "hidden_b (hidden check)" in made.text and "hidden_b says why." in made.text and "secret" not in made.text
+
+
+def test_where_there_is_no_function_no_order_is_advised():
+    made = page(with_checks(make_record(scores={LOSS: 0.0}), LOSS, check("check_a", "missing"), check("check_b", "missing")))
+    assert "check_a says why." in made.text and "check_b says why." not in made.text and "Begin with" not in made.text
+
+
+@pytest.mark.parametrize("language, title", [("en", "REINFORCE Leave-One-Out"), ("zh", "REINFORCE 留一法")])
+def test_the_page_says_which_lesson_and_whose(language, title):
+    made = page(make_record("学号 甲", language=language))
+    assert f"{title}\n03_rloo · 学号 甲" in made.text
 
 
 def test_chinese_is_chinese_throughout():

@@ -114,6 +114,24 @@ def test_two_answers_and_no_original_wait_for_a_person():
     assert question.score is None and "a person decides" in question.note.en and scores(record)[LOSS] == 3
 
 
+@pytest.mark.parametrize("source, en, zh", [
+    ("def aggregate_sequence_logps(a, b):\n    return (a", "Your cell stopped with SyntaxError: '(' was never closed (line 2), so `aggregate_sequence_logps` does not exist.",
+     "你的单元因 SyntaxError: '(' was never closed (line 2) 中止，所以"),
+    ("1 / 0\ndef aggregate_sequence_logps(a, b):\n    return a", "Your cell stopped with ZeroDivisionError: division by zero, so", "你的单元因 ZeroDivisionError: division by zero 中止"),
+    ("def aggregate(a, b):\n    return a", "No cell defines `aggregate_sequence_logps`", "没有单元定义 `aggregate_sequence_logps`")])
+def test_where_there_is_no_function_it_is_said_why(source, en, zh):
+    """To the student, in feedback, and to the instructor, below the check cell."""
+    def replace_answer(made):
+        next(cell for cell in made.cells if cell.id == "aggregate-sequence-logps").source = source
+
+    graded = grade(SETUP, handed(notebook(edit=replace_answer)))
+    (question,) = [question for question in graded.record.questions if question.key == SUM]
+    assert question.score == 0 and {check.status for check in question.checks} == {"missing"}
+    assert all(check.message.en.startswith(en) and check.message.zh.startswith(zh) for check in question.checks)
+    (cell,) = [cell for cell in nbformat.reads(graded.notebook, 4).cells if cell.id == SUM]
+    assert en in cell.outputs[0].text and "run its cell first" not in graded.notebook
+
+
 # What cannot be graded
 
 
@@ -193,7 +211,7 @@ def test_private_checks_count_like_the_others(one_judge):
     (HEAD + "def hidden_rloo_policy_loss_mine(answers):\n    pass", "TypeError"),
     (ZERO.replace("torch.zeros(4), SAID", "torch.ones(4), SAID"), r"\[0, 0, 0, 0\]"), (DRAWN, r"\d+ \| ")])
 def test_a_check_that_the_course_s_own_solution_does_not_pass_is_refused(check, said):
-    with pytest.raises(CourseError, match=f"does not pass the course's own solution: .*{said}"):
+    with pytest.raises(CourseError, match=f"the course's own solution fails your check .*: .*{said}"):
         prove_private_checks("rloo", private(check))
 
 

@@ -5,12 +5,14 @@ import csv
 import io
 import os
 import re
+import shutil
 import sqlite3
 
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
+import autograder.__main__
 from autograder.__main__ import main
 from autograder.commands import checks_source
 from autograder.course import CourseError
@@ -109,11 +111,12 @@ EXPECTED = {
 def test_every_file_gets_its_score_or_a_reason(graded):
     course, status, said = graded
     assert {student: points(course, student) for student in EXPECTED} == EXPECTED
-    assert status == 1 and "8 graded, 0 unchanged" in said
+    assert status == 1 and "5 graded, 3 ungradable, 0 unchanged" in said
     for student in ("empty", "script", "no-file"):
-        assert re.search(rf"^  {student}: ungradable \| 无法评阅: .+ \| .+$", said, re.M), student
+        assert re.search(rf"^  {student}: ungradable: .+ \| 无法评阅：.+$", said, re.M), student
     assert "byte order mark" in re.search("^  bom: .*$", said, re.M)[0] and "timestamp.txt" in re.search("^  学号 甲: .*$", said, re.M)[0]
     assert "not graded, flat.ipynb" in said and "isolation: " in said and "Traceback" not in said
+    assert "next: answers to mark by hand: 4." in said and "有 4 个答案待人工批改" in said
 
 
 def test_every_student_has_a_record_a_notebook_and_what_they_handed_in(graded):
@@ -131,10 +134,10 @@ def test_every_student_has_a_record_a_notebook_and_what_they_handed_in(graded):
 def test_feedback_for_everyone_in_their_language(graded):
     course, _, _ = graded
     status, said = run("feedback", course.root)
-    assert status == 0 and "8 pages" in said
+    assert status == 0 and "pages: 8 in " in said and "nobody has marked yet: 4; of ungradable files: 3" in said and "not graded, flat.ipynb" in said
     pages = {student: (course.root / "feedback" / student / RLOO / f"{RLOO}.html").read_text(encoding="utf-8") for student in EXPECTED}
     assert "<script>" not in "".join(pages.values()) and not re.search(r"\b(?:src|href)=|url\(", "".join(pages.values()))
-    assert "Score: 10 / 12" in pages["en-right"] and "得分: 10 / 12" in pages["学号 甲"] and "得分: 0 / 12" in pages["-untouched"]
+    assert "Score: 10 / 12" in pages["en-right"] and "得分：10 / 12" in pages["学号 甲"] and "得分：0 / 12" in pages["-untouched"]
     assert "– / 12" in pages["empty"] and "not a score of 0" in pages["empty"] and pages["-untouched"].count("未作答。") == 5
     seed = str(read_record(course.record_file("empty", RLOO)).seed)
     for page in pages.values():
@@ -145,7 +148,7 @@ def test_feedback_for_everyone_in_their_language(graded):
 
 def test_the_table_has_them_all(graded):
     course, _, _ = graded
-    assert run("export", course.root, "--lesson", "rloo", "--format", "csv")[0] == 0
+    assert run("export", course.root, "--lesson", RLOO, "--format", "csv")[0] == 0
     with open(course.root / f"{RLOO}.csv", encoding="utf-8-sig", newline="") as file:
         rows = {row["student_id"]: row for row in csv.DictReader(file)}
     assert {student: row["score"] for student, row in rows.items()} == {
@@ -160,7 +163,8 @@ def test_again_nothing_is_graded_and_nothing_changes(graded):
     course, _, _ = graded
     before = content(course)
     status, said = run("grade", course.root)
-    assert status == 1 and "0 graded, 8 unchanged" in said and said.count("ungradable") == 3 and content(course) == before
+    assert status == 1 and "0 graded, 0 ungradable, 8 unchanged" in said and content(course) == before
+    assert len(re.findall(r": ungradable: ", said)) == 3 and "isolation" not in said and "graded again" not in said
 
 
 def test_a_new_file_and_a_changed_check_leave_a_person_s_marks_alone(graded, tmp_path):
@@ -174,7 +178,7 @@ def test_a_new_file_and_a_changed_check_leave_a_person_s_marks_alone(graded, tmp
     (tmp_path / "mine.py").write_text(PRIVATE, encoding="utf-8")
     for student in ("en-right", "bom"):
         _, said = run("grade", course.root, "--student", student, "--workers", "1", "--checks", tmp_path / "mine.py")
-        assert "1 graded, 0 unchanged" in said
+        assert "1 graded, 0 ungradable, 0 unchanged" in said and "your own checks are new" in said and "flat.ipynb" not in said
     assert points(course, "en-right") == {**POINTS, LOSS: 0.0, WRITTEN: 1.5}
     assert points(course, "bom") == {**POINTS, ADVANTAGES: 0.0, WRITTEN: 1.5}
     run("feedback", course.root, "--student", "en-right")
@@ -185,6 +189,29 @@ def test_a_new_file_and_a_changed_check_leave_a_person_s_marks_alone(graded, tmp
     assert waits == {"en-right": False, "bom": True}
 
 
+def test_feedback_says_what_it_is_not_up_to_date_with(graded):
+    course, _, _ = graded
+    hand_in(course, "late-comer", notebook())
+    try:
+        status, said = run("feedback", course.root, "--student", "late-comer")
+        assert status == 1 and "not graded as they are now: 1 (late-comer); first: python -m autograder grade" in said
+    finally:
+        shutil.rmtree(course.root / "submitted" / "late-comer")
+
+
+def test_a_student_whose_work_is_misplaced_is_told_where(graded, capsys):
+    course, _, _ = graded
+    file = course.root / "submitted" / "frank" / "rloo" / "a.ipynb"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(notebook())
+    try:
+        assert run("grade", course.root, "--student", "frank")[0] == 2
+        said = capsys.readouterr().err
+        assert "nothing was handed in by frank" in said and f"it belongs in frank/{RLOO}/" in said
+    finally:
+        shutil.rmtree(course.root / "submitted" / "frank")
+
+
 # One file
 
 
@@ -193,7 +220,7 @@ def test_try_shows_what_its_author_would_see(graded, tmp_path):
     status, said = run("try", "rloo", tmp_path / "mine.ipynb", "--output", tmp_path / "page.html")
     assert status == 1 and f"{ADVANTAGES}: 0 / 3" in said and f"{SUM}: 2 / 2" in said and f"{WRITTEN}: – / 2" in said
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "得分: 7 / 12" in page and "leave_one_out_advantages" in page
+    assert "得分：7 / 12" in page and "leave_one_out_advantages" in page
 
 
 def test_try_exit_statuses(graded, tmp_path, capsys):
@@ -209,6 +236,7 @@ def test_try_exit_statuses(graded, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("arguments, said", [
+    ("grade {} --lesson 04_grpo", "no assignment of this course: grpo"), ("grade {} --lesson 没有", "没有 没有 这一课"),
     ("grade {} --student=-rf", "nothing was handed in by -rf"), ("grade {} --lesson ppo", "there is no lesson"),
     ("grade {} --lesson grpo", "no assignment of this course: grpo"), ("feedback {} --lesson grpo", "no assignment of this course: grpo"),
     ("export --lesson rloo --format csv", "of which course"), ("export {} --lesson grpo --format xlsx", "of this course: grpo"),
@@ -233,6 +261,16 @@ def test_checks_that_would_check_nothing_are_refused(tmp_path, source, said):
     (tmp_path / "mine.py").write_text(source)
     with pytest.raises(CourseError, match=said):
         checks_source(tmp_path / "mine.py")
+
+
+@pytest.mark.parametrize("command, said", [("grade C", "the same command goes on"), ("grade C --again", "begins from the start"),
+                                           ("init D --language en", "remove D before"), ("feedback C", "stopped | 已停止")])
+def test_ctrl_c_says_what_the_same_command_would_do(monkeypatch, capsys, command, said):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(autograder.__main__, "_run", interrupt)
+    assert main(command.split()) == 2 and said in capsys.readouterr().err
 
 
 def test_checks_of_any_lesson_are_taken(tmp_path):

@@ -10,8 +10,9 @@ from nbgrader.api import Gradebook
 
 from advantagelab.checking import message
 from autograder.course import CourseError
-from autograder.gradebook import GradebookReader, GradebookWriter, submitted_at
+from autograder.gradebook import GradebookReader, GradebookWriter
 from autograder.record import Marks, write_whole
+from autograder.timestamp import submitted_at
 from lessons._build.course import read_course
 from lessons._build.lesson import read_lesson
 from tests.grading import (BROKEN, LOSS, POINTS, RLOO, SHAPE, SUM, WRITTEN, answer_keys, make_course, make_record, rloo,

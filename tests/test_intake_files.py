@@ -10,9 +10,12 @@ import pytest
 from autograder.__main__ import main
 from autograder.demo_class import WRITTEN
 from autograder.intake import find_notebook, read_file, read_submission
+from autograder.intake.choose import CANDIDATES
 from autograder.intake.decode import MAX_BYTES, MAX_VALUES
+from autograder.intake.python_text import MAX_PARSED
 from autograder.submission import Ungradable
 from lessons._build.course import ROOT
+from tests.grading import make_course
 from tests.intake_cases import ANSWERS, ESSAY, FIRST, assert_sound, cell, encode, finished, insert_after, own, rloo, text
 
 LESSON = rloo()
@@ -136,6 +139,7 @@ def test_ten_thousand_cells():
 @pytest.mark.parametrize("source", [
     "(" * 100_000, "-" * 100_000 + "1", "x" + ".y" * 100_000, "a = " + "[" * 190 + "]" * 190, "if x:\n " * 3_000, "!" * 100_000,
     "?\n" * 50_000, "%%time\n" * 30_000, "a" * 200_000 + "?", "\n" * 200_000 + "%x", "lambda: " * 20_000 + "0", "f'{" * 5_000,
+    'f"' + "{1}" * 80_000 + '"', "a;" * 120_000, "In [1]: x\n" * 20_000,
     "\\\n" * 50_000, "'" * 99_999, "a" * 900 + "?\n" * 30, "x = 1\n%ls\n" * 900,
 ])
 def test_hostile_code_is_only_text(source):
@@ -143,6 +147,26 @@ def test_hostile_code_is_only_text(source):
     notebook = finished()
     insert_after(notebook, "setup", own(source), own(source + "\n!ls"))
     assert answers(encode(notebook)) == SOLVED
+
+
+@pytest.mark.parametrize("source", [
+    "x = 1\n" * 6_000, "rows = [\n" + "  [1.0, 2.0],\n" * 3_000 + "]\n",
+])
+def test_a_long_cell_is_run_and_known_by_what_it_seems_to_define(source):
+    """Its syntax is not looked at, since that can take quadratic time: a definition at the beginning of a line is found all the same."""
+    notebook = finished()
+    notebook["cells"].remove(cell(notebook, FIRST))
+    insert_after(notebook, "setup", own(f"{source}\n{SOLVED[FIRST]}"))
+    assert len(source) > MAX_PARSED and answers(encode(notebook)) == SOLVED | {FIRST: f"{source}\n{SOLVED[FIRST]}"}
+
+
+def test_what_a_student_adds_to_the_set_up_cell_is_found_beside_its_long_payload():
+    notebook = finished()
+    setup = cell(notebook, "setup")
+    setup["source"] = text(setup) + "\ndef helper():\n    return 1"
+    assert len(setup["source"]) > 2 * MAX_PARSED
+    result = read_submission(encode(notebook), LESSON)
+    assert [code.source for code in result.code if code.role == "added"] == ["def helper():\n    return 1"]
 
 
 def test_a_cell_longer_than_any_answer_does_not_run():
@@ -172,7 +196,7 @@ def hand_in(folder: Path, student: str, data: bytes = GOOD, name: str = f"{ASSIG
 def lines(capsys, folder: Path, status: int) -> dict[str, str]:
     """What is said of each student."""
     assert main(["intake", str(folder)]) == status
-    *found, last = capsys.readouterr().out.splitlines()
+    *found, last = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("to grade them: ")]
     assert "can be graded" in last and "可评阅" in last
     return {line.split("  ")[0]: line.partition("  ")[2] for line in found}
 
@@ -195,11 +219,12 @@ def test_a_course_folder_a_line_a_student(tmp_path, capsys):
     hand_in(tmp_path, "s05", (ROOT / "notebooks" / "en" / "04_grpo.ipynb").read_bytes())
     hand_in(tmp_path, "s06", (ROOT / "notebooks" / "zh" / "04_grpo.ipynb").read_bytes(), "作业.ipynb", "04_grpo")
     hand_in(tmp_path, "s07", b"2026-11-30", "timestamp.txt")
-    (tmp_path / "submitted" / "s01" / ASSIGNMENT / "timestamp.txt").write_text("2026-11-30")
+    (tmp_path / "submitted" / "s01" / ASSIGNMENT / "timestamp.txt").write_text("2026-11-30 18:00 +0800")
+    (tmp_path / "submitted" / "学号-02" / ASSIGNMENT / "timestamp.txt").write_text("2026-11-30 18:00 CST")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     said = lines(capsys, tmp_path, 1)
     assert said["s01"] == "03_rloo  03_rloo.ipynb  clean | 无需修正"
-    assert said["学号-02"] == "03_rloo  rloo (1).ipynb  clean | 无需修正"
+    assert said["学号-02"].startswith("03_rloo  rloo (1).ipynb  timestamp.txt holds no time")
     assert said["s03"].startswith("03_rloo  Copy of 03_rloo.ipynb.txt  Read as UTF-16. | ")
     assert said["s04"] == "03_rloo  03_rloo.ipynb  ungradable: The file is empty. | 无法评阅：文件是空的。"
     assert "ungradable: This is the notebook of another lesson: 04_grpo." in said["s05"]
@@ -213,6 +238,20 @@ def test_all_gradable_is_status_0(tmp_path, capsys):
     hand_in(tmp_path, "s02", BLANK)
     assert set(lines(capsys, tmp_path, 0)) == {"s01", "s02"}
     assert set(lines(capsys, tmp_path / "submitted", 0)) == {"s01", "s02"}
+
+
+def test_intake_counts_what_grade_will_grade(tmp_path, capsys):
+    """In a course: its own assignments only, and what is in the wrong place is said as `grade` says it."""
+    course = make_course(tmp_path)
+    hand_in(tmp_path, "s01")
+    hand_in(tmp_path, "frank", assignment="rloo")
+    hand_in(tmp_path, "gina", (ROOT / "notebooks" / "zh" / "04_grpo.ipynb").read_bytes(), assignment="04_grpo")
+    (tmp_path / "submitted" / "loose.ipynb").write_bytes(GOOD)
+    for folder in (tmp_path, tmp_path / "submitted"):
+        assert main(["intake", str(folder)]) == 1
+        first, *others, last = capsys.readouterr().out.splitlines()
+        assert first == "s01  03_rloo  03_rloo.ipynb  clean | 无需修正" and others == [str(work) for work in course.submitted.astray()]
+        assert last == "1 of 1 can be graded; 3 in the wrong place will not be | 共 1 份，可评阅 1 份；另有 3 处放错了位置，不会评阅"
 
 
 def test_any_folder_of_notebooks(tmp_path, capsys):
@@ -234,7 +273,7 @@ def test_any_folder_of_notebooks(tmp_path, capsys):
     for line in ("wang_123_question_rloo  03_rloo  wang_123_question_rloo.ipynb  clean", "张三 的副本  03_rloo  张三 的副本.IPYNB  clean",
                  "李四_456  03_rloo  untitled.json  clean", "both lessons  03_rloo  a.ipynb  clean",
                  "both lessons  00_start_here  b.ipynb  clean", "empty  ?  ungradable: There is no file",
-                 "5 of 6 can be graded | 6 份中 5 份可评阅"):
+                 "5 of 6 can be graded | 共 6 份，可评阅 5 份", "to grade them: COURSE/submitted/STUDENT/ASSIGNMENT/"):
         assert line in out, out
     assert "list.csv" not in out
 
@@ -257,6 +296,21 @@ def test_of_different_notebooks_the_one_with_the_lessons_name_counts_or_none(tmp
     (folder / "03_rloo.ipynb").rename(folder / "rloo.ipynb")
     found = find_notebook(folder, LESSON)
     assert found.file is None and "Several different notebooks" in found.refused.en and "rloo (1).ipynb, rloo.ipynb" in found.refused.en
+
+
+def test_of_very_many_or_very_large_notebooks_none_is_read(tmp_path, monkeypatch):
+    for number in range(CANDIDATES + 1):
+        folder = hand_in(tmp_path, "many", GOOD, f"{number}.ipynb").parent
+    large = hand_in(tmp_path, "large", GOOD)
+    hand_in(tmp_path, "large", GOOD, "b.ipynb")
+    os.truncate(large, MAX_BYTES)
+    assert large.stat().st_blocks * 512 < MAX_BYTES  # it only seems so large
+    with monkeypatch.context() as reading:
+        reading.setattr("autograder.intake.choose.read_file", None)
+        for folder in (folder, large.parent):
+            assert find_notebook(folder, LESSON).refused.en.startswith("More than 20 files, or more than 100 MiB")
+    (tmp_path / "submitted" / "many" / ASSIGNMENT / "0.ipynb").unlink()
+    assert find_notebook(tmp_path / "submitted" / "many" / ASSIGNMENT, LESSON).file.name == "1.ipynb"
 
 
 def test_no_notebook_among_several_files(tmp_path):
@@ -285,9 +339,11 @@ def test_links_pipes_and_sockets_are_not_followed(tmp_path, capsys):
     hand_in(course, "s07")
     said = lines(capsys, course, 1)
     assert said.pop("s07").endswith("clean | 无需修正") and len(said) == 6
-    assert all("ungradable: " in line for line in said.values()), said
-    for student in ("s01", "s05", "s06"):
-        assert "link" in said[student].lower(), said
+    for student in ("s01", "s02", "s03", "s04"):
+        assert "ungradable: " in said[student], said
+    assert "link" in said["s01"].lower()
+    for name in ("s05", f"s06/{ASSIGNMENT}"):
+        assert f"not graded, {name}: a link, not followed | 未评阅，{name}：是链接，未读取" in said, said
     for name in ("s01", "s02", "s03"):
         with pytest.raises(Ungradable):
             read_file(course / "submitted" / name / ASSIGNMENT / "03_rloo.ipynb")
@@ -300,7 +356,7 @@ def test_names_cannot_forge_lines_or_stop_the_run(tmp_path, capsys):
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/submitted/\xff\xfe/03_rloo/\xff.ipynb")).write_bytes(GOOD)
     assert main(["intake", str(tmp_path)]) == 1
     out = capsys.readouterr().out
-    assert len(out.splitlines()) == 4 and "\x1b" not in out and "\u202e" not in out
+    assert len(out.splitlines()) == 4 and "0 of 0 can be graded; 3 in the wrong place will not be" in out and "\x1b" not in out and "\u202e" not in out
     out.encode("utf-8")
 
 

@@ -14,7 +14,7 @@ from advantagelab.checking import expect_close, expect_error, gradient, message
 from advantagelab.checking import judge as judge_here
 from autograder import judge as judge_module
 from autograder.judge import Judge, Question, questions_of
-from autograder.remote import ENDED, GARBLED, LATE, NotPlain, Remote
+from autograder.remote import ENDED, ENLARGED, GARBLED, LATE, NotPlain, Remote
 from autograder.sandbox import SandboxError
 from autograder.submission import Code
 from lessons._build.answers import Answer, right_answers, skeleton, wrong_answers
@@ -201,20 +201,55 @@ def test_what_is_written_into_inputs_is_written_here(remote):
     f = calls(remote, """def f(rewards, mask, records, *, spans):
     rewards[0] = float("nan")
     rewards.detach().numpy()[1] = 7
-    mask.resize_(1)
+    mask.logical_not_()
     records[0]["id"] = "new"
-    records.append({"more": rewards})
+    records[1] = ("b", 2 * records[1][1])
+    spans["a"] = None
+    spans["b"][1:] = [5, 6]
+    return None""")
+    rewards, mask, first = torch.zeros(4)[1:], torch.ones(3, dtype=torch.bool), {"id": "old", "keep": 1}
+    part, inner = torch.ones(2), [1, 2, 3]
+    records, spans = [first, ("a", part)], {"a": 1, "b": inner}
+    assert f(rewards, mask, records, spans=spans) is None
+    assert rewards[0].isnan() and rewards[1:].tolist() == [7, 0] and not mask.any()
+    assert records[0] is first and first == {"id": "new", "keep": 1} and records[1][0] == "b" and records[1][1].tolist() == [2, 2]
+    assert spans == {"a": None, "b": [1, 5, 6]} and spans["b"] is inner
+    assert remote.overwrote
+
+
+def test_the_form_of_inputs_may_change_too(remote):
+    f = calls(remote, """def f(mask, records, *, spans):
+    mask.resize_(1)
+    records.append({"more": mask})
     del spans["a"]
     spans["b"][1:] = []
     return None""")
-    rewards, mask, first = torch.zeros(4)[1:], torch.ones(3, dtype=torch.bool), {"id": "old", "keep": 1}
-    records, inner = [first], [1, 2, 3]
-    spans = {"a": 1, "b": inner}
-    assert f(rewards, mask, records, spans=spans) is None
-    assert rewards[0].isnan() and rewards[1:].tolist() == [7, 0] and mask.shape == (1,)
-    assert records[0] is first and first == {"id": "new", "keep": 1} and records[1]["more"].shape == (3,)
-    assert spans == {"b": [1]} and spans["b"] is inner
-    assert remote.overwrote
+    mask, first, inner = torch.ones(3, dtype=torch.bool), {"id": "old"}, [1, 2, 3]
+    records, spans = [first], {"a": 1, "b": inner}
+    f(mask, records, spans=spans)
+    assert mask.shape == (1,) and records[0] is first and records[1]["more"].shape == (1,)
+    assert spans == {"b": [1]} and spans["b"] is inner and remote.overwrote
+
+
+GROWING = {
+    "a tensor's data": "x.data = torch.zeros(30_000)", "one without elements": "x.data = torch.zeros(30_000, 0)",
+    "records": "records.extend([{}] * 1000)", "a field": "records[0]['a'] = 'x' * 1000",
+    "a list in a field": "records[0]['a'] = [0] * 1000",
+}
+
+
+@pytest.mark.parametrize("code", GROWING.values(), ids=GROWING.keys())
+def test_who_makes_inputs_much_larger_ends_the_question(grader, code):
+    """A check goes on to work with its inputs, and so does the specification that it calls: with large ones it would take days."""
+    def check_double_inputs(answers):
+        x, records = torch.ones(3), [{"a": 1, "b": torch.ones(2)}]
+        answers.double(x, records)
+        grown.append((x, records))
+
+    grown = []
+    questions = [Question("key", "exercise", "double", 2.0, (check_double_inputs, check_double_inputs)), TRIPLE]
+    judgement = grader.grade(cells(f"def double(x, records):\n    {code}", HONEST), questions)
+    assert [result.score for result in judgement.questions] == [0.0, 1.0] and judgement.questions[0].note == ENLARGED and not grown
 
 
 def test_writing_is_noticed_even_where_no_value_changes(remote):
@@ -601,9 +636,24 @@ def test_a_cell_that_takes_the_process_down_costs_itself_only(grader, impatient,
     assert [cell.note for cell in judgement.cells] == [None, note, None, None] and judgement.cells[2].stdout == "after\n"
 
 
-def test_what_a_verdict_shows_is_short(grader):
-    (result, _), judgement = graded(grader, "def double(x):\n    return [1.5] * 100_000", HONEST)
-    assert result == 0.0 and max(len(verdict.got or "") for verdict in judgement.questions[0].verdicts) <= 4001
+@pytest.mark.parametrize("result", [
+    "[1.5] * 100_000", "[[1.5] * 1000] * 100", "{'a': [x] * 1000}", "{str(n): 'x' * 1000 for n in range(900)}",
+    "[torch.ones(999) / 3] * 999",
+], ids=["a list", "lists", "one tensor a thousand times", "texts", "tensors"])
+def test_what_a_verdict_shows_is_short(grader, result):
+    (score, _), judgement = graded(grader, f"def double(x):\n    return {result}", HONEST)
+    assert score == 0.0 and max(len(verdict.got or "") for verdict in judgement.questions[0].verdicts) <= 4001
+
+
+def test_the_judge_ends_a_check_that_takes_too_long_itself(grader, impatient):
+    def check_double_endless(answers):
+        answers.double(torch.ones(2))
+        while True:
+            pass
+
+    questions = [Question("key", "exercise", "double", 2.0, (check_double_endless,)), TRIPLE]
+    judgement = grader.grade(cells(RIGHT, HONEST), questions)
+    assert [result.score for result in judgement.questions] == [0.0, 1.0] and judgement.questions[0].note == LATE
 
 
 def test_a_cell_that_takes_too_long_is_interrupted_and_keeps_what_it_defined(grader, impatient):

@@ -17,6 +17,7 @@ from autograder.plain_data import (
     DTYPES,
     MAX_DEPTH,
     MAX_MESSAGE,
+    MAX_SAME,
     MAX_STRUCTURE,
     MAX_TENSORS,
     MAX_TEXT,
@@ -161,9 +162,11 @@ def test_a_greater_depth_may_be_allowed():
     ([torch.zeros(1) for _ in range(MAX_TENSORS + 1)], f"arguments[{MAX_TENSORS}]: more than"),
     (torch.zeros(MAX_MESSAGE // 8 + 1, dtype=torch.float64), "arguments: more than"),
     (torch.zeros(1).expand(10**12), "arguments: more than"),
+    (torch.zeros(10**12, 0), "arguments: more than"),
     ([torch.zeros(MAX_MESSAGE // 4, dtype=torch.float32)], "arguments: more than"),  # as large as may be, but for the message around it
     (["x" * MAX_TEXT] * 17, "arguments[15]: more than"),
     ([0] * (MAX_STRUCTURE // 2 + 1), "more than"),
+    ([torch.zeros(1)] * (MAX_SAME + 2), f"arguments[{MAX_SAME + 1}]: tensors that stand again in more than"),
     (['"' * MAX_TEXT] * 9, "arguments: more than"),  # longer as JSON than as text
 ], ids=lambda value: value[:40] if isinstance(value, str) else type(value).__name__)
 def test_what_may_not_cross_is_named_with_its_place(value, words):
@@ -173,8 +176,8 @@ def test_what_may_not_cross_is_named_with_its_place(value, words):
 
 
 def test_the_largest_that_may_cross():
-    for value in ("x" * MAX_TEXT, [torch.zeros(2) for _ in range(MAX_TENSORS)], [[[[1]]]], torch.zeros(MAX_MESSAGE // 4 - 100),
-                  2**63 - 1, -2**63):
+    for value in ("x" * MAX_TEXT, [torch.zeros(2)] * (MAX_SAME + 1), [torch.zeros(2) for _ in range(MAX_TENSORS)], [[[[1]]]],
+                  torch.zeros(MAX_MESSAGE // 4 - 100), 2**63 - 1, -2**63):
         assert same(unpack(pack(value)), value)
 
 
@@ -233,6 +236,7 @@ HOSTILE = {
     "the same as a tensor that comes later": message([{"same": 0}, ONE], {"0": torch.zeros(1)}),
     "the same as the tensor before the first": message([ONE, {"same": -1}], {"0": torch.zeros(1)}),
     "the same as a bool": message([ONE, {"same": False}], {"0": torch.zeros(1)}),
+    "a tensor again and again": message([ONE, *[{"same": 0}] * (MAX_SAME + 1)], {"0": torch.zeros(1)}),
     "a tensor of three": message({"tensor": [0, False, 1]}, {"0": torch.zeros(1)}),
     "a flag that is no bool": message({"tensor": [0, 1]}, {"0": torch.zeros(1)}),
     "an int tensor with a gradient": message({"tensor": [0, True]}, {"0": torch.zeros(1, dtype=torch.int64)}),
@@ -253,6 +257,7 @@ HOSTILE = {
     "a shape whose size overflows": with_header(ONE, {"0": {"dtype": "F32", "shape": [2**62, 2**62], "data_offsets": [0, 8]}}, b"\0" * 8),
     "a negative shape": with_header(ONE, {"0": {"dtype": "F32", "shape": [-2], "data_offsets": [0, 8]}}, b"\0" * 8),
     "no bytes, but a shape of 2^62": with_header(ONE, {"0": {"dtype": "F32", "shape": [0, 2**62, 2**62], "data_offsets": [0, 0]}}),
+    "no bytes, but a shape of 2^33": with_header(ONE, {"0": {"dtype": "F32", "shape": [2**33, 0], "data_offsets": [0, 0]}}),
     "an unknown dtype": with_header(ONE, {"0": {"dtype": "PICKLE", "shape": [2], "data_offsets": [0, 8]}}, b"\0" * 8),
     "a hole between tensors": with_header(ONE, F32, b"\0" * 16),
     "one name twice": with_header(ONE, b'{"0": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}, '

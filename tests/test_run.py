@@ -18,6 +18,7 @@ from autograder.course import CourseError
 from autograder.course_folder import CourseFolder
 from autograder.processes import Crew
 from autograder.record import GRADED, read_record
+from autograder.stale import AGAIN, NEW_CHECKS, NO_CHECKS, OTHER_CHECKS, OTHER_COURSE, OTHER_FILE, OTHER_SEED
 from autograder.task import CRASHED, Setup
 from tests import fake_grading, needs
 from tests.grading import LOSS, RLOO, make_course
@@ -89,16 +90,31 @@ def test_one_student_and_all_again(course):
     assert grade(course, student="nobody", executors=nobody) == run.Summary([], 0)
 
 
-@pytest.mark.parametrize("change", [
-    lambda monkeypatch: Setup(seed=8), lambda monkeypatch: Setup(7, private_checks="x = 1"),
-    lambda monkeypatch: monkeypatch.setattr(run, "grader_version", lambda *_: "other") or monkeypatch.setattr(
-        fake_grading, "grader_version", lambda *_: "other") or SETUP], ids=["seed", "private checks", "version"])
-def test_another_seed_checks_or_version_is_another_grading(course, monkeypatch, change):
+@pytest.mark.parametrize("change, why", [
+    (lambda monkeypatch: Setup(seed=8), OTHER_SEED), (lambda monkeypatch: Setup(7, private_checks="x = 1"), NEW_CHECKS),
+    (lambda monkeypatch: monkeypatch.setattr(run, "grader_version", lambda *_: "other") or monkeypatch.setattr(
+        fake_grading, "grader_version", lambda *_: "other") or SETUP, OTHER_COURSE)], ids=["seed", "private checks", "version"])
+def test_another_seed_checks_or_version_is_another_grading(course, monkeypatch, capsys, change, why):
     hand_in(course, a="score 1", b="score 2")
     grade(course)
+    assert "graded again" not in capsys.readouterr().out
     setup = change(monkeypatch)
     assert graded_by(grade(course, setup)) == {"a", "b"}
+    assert f"{RLOO}: 2 graded again: {why.en} | 重评 2 份：{why.zh}\n" in capsys.readouterr().out
     assert grade(course, setup, executors=nobody).unchanged == 2
+
+
+def test_checks_that_are_forgotten_or_changed_are_said(course, capsys):
+    hand_in(course, a="score 1")
+    grade(course, Setup(7, private_checks="x = 1"))
+    for source, why in (("x = 2", OTHER_CHECKS), ("", NO_CHECKS)):
+        grade(course, Setup(7, private_checks=source))
+        assert why.en in capsys.readouterr().out
+    hand_in(course, a="score 2")
+    grade(course)
+    assert OTHER_FILE.zh in capsys.readouterr().out
+    grade(course, again=True)
+    assert AGAIN.en in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("spoil", [
@@ -237,7 +253,7 @@ def test_a_full_disk_ends_the_run_with_a_word_and_the_next_one_goes_on(course, m
             full.setattr(run.GradebookWriter, "write", failing(error, "'b'", run.GradebookWriter.write))
         else:
             full.setattr(run, "write_whole", failing(OSError(28, "No space left on device"), "/b/", run.write_whole))
-        with pytest.raises(CourseError, match="what b got cannot be written: .*(No space left|disk is full).*the same command goes on"):
+        with pytest.raises(CourseError, match="what b got cannot be written: .*(No space left|disk is full).*run `grade` again"):
             grade(course)
     assert not course.record_file("b", RLOO).exists()
     assert "b" in graded_by(grade(course)) and scores(course) == {"a": 1, "b": 2, "c": 3}
@@ -346,7 +362,7 @@ def test_killed_between_any_two_of_the_three_writes(course, monkeypatch, killed_
 # What is seen of it
 
 
-def test_a_bar_with_rate_and_time_on_a_terminal_and_nothing_elsewhere(course, monkeypatch):
+def test_a_bar_with_rate_and_time_on_a_terminal_and_a_few_lines_elsewhere(course, monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
@@ -357,8 +373,9 @@ def test_a_bar_with_rate_and_time_on_a_terminal_and_nothing_elsewhere(course, mo
         grade(course, again=True)
         monkeypatch.undo()
         monkeypatch.setattr(run, "grade_there", fake_grading.grade_there)
-        assert bool(screen.getvalue()) is seen
-        if seen:
+        if not seen:
+            assert screen.getvalue() == "".join(f"{RLOO}: {n} of 4 | 已评 {n} / 4\n" for n in (1, 2, 3, 4))
+        else:
             assert f"{RLOO}: 100%" in screen.getvalue() and "4/4" in screen.getvalue() and "submissions/s" in screen.getvalue()
 
 
@@ -372,5 +389,5 @@ def test_nothing_to_do_needs_no_torch_and_no_process(course):
             "print('loaded', status, 'torch' in sys.modules, 'matplotlib' in sys.modules, forkserver._forkserver._forkserver_pid)")
     ended = subprocess.run([sys.executable, "-c", code], cwd=needs.ROOT, capture_output=True, text=True, encoding="utf-8",
                            env={**os.environ, "PYTHONUTF8": "1"})
-    assert "0 graded, 2 unchanged" in ended.stdout, ended.stderr
+    assert "0 graded, 0 ungradable, 2 unchanged" in ended.stdout, ended.stderr
     assert ended.stdout.splitlines()[-1] == "loaded 0 False False None" and ended.stderr == ""

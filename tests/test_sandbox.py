@@ -134,6 +134,10 @@ ESCAPES = {
     "a file beyond the limit": "open('/scratch/large', 'wb').write(bytes(17 * 2**20)) == 17 * 2**20",
     "memory beyond the limit": "bytearray(5 * 2**30)", "the kernel's log": "call(103, 3, 0, 0)", "a hostname": "socket.sethostname('x')",
     "a higher limit": "__import__('resource').setrlimit(__import__('resource').RLIMIT_AS, (2**40, 2**40))",
+    "a lock on a file": "__import__('fcntl').flock(open(torch.__file__), 2)",
+    "a lease": "__import__('fcntl').fcntl(open(torch.__file__), 1024, 0)",
+    "a watch on files": "call(294, 0)", "a large pipe": "__import__('fcntl').fcntl(os.pipe()[1], 1031, 2**20)",
+    "another real user": "os.setresuid(os.getuid(), os.getuid(), os.getuid())",
     "real time": "os.sched_setscheduler(0, 1, os.sched_param(1))",
     "a disk": "open('/dev/sda', 'rb')", "its maps": "open('/proc/self/maps')", "advantagelab": "__import__('advantagelab')",
     "advantagelab by force": "[sys.modules.pop('advantagelab'), __import__('advantagelab.algorithms')]",
@@ -201,6 +205,15 @@ def test_children_of_root_are_not_root(zygote):
     finally:
         remote.kill()
     assert users - {"0"} and run(zygote, "print(os.getuid())").strip() in users
+
+
+def test_if_memory_runs_out_the_kernel_ends_a_child_first(zygote):
+    remote = Remote(zygote)
+    try:
+        scores = [Path(f"/proc/{pid}/oom_score_adj").read_text().strip() for pid in descendants(zygote._process.pid)]
+    finally:
+        remote.kill()
+    assert scores.count("1000") == 1 and Path("/proc/self/oom_score_adj").read_text().strip() != "1000"
 
 
 def test_a_killed_child_is_gone_with_its_threads(zygote):

@@ -1,6 +1,7 @@
 """The worker's parts: messages that are cut, endless or garbage; the filter of system calls; what a locked-up process may do."""
 
 import errno
+import fcntl
 import json
 import os
 import random
@@ -16,7 +17,7 @@ import pytest
 import torch
 
 from autograder.plain_data import MAX_DEPTH, pack, unpack
-from autograder.remote import ENDED, GARBLED, LATE, RAISED, Remote, Stopped
+from autograder.remote import ENDED, ENLARGED, GARBLED, LATE, RAISED, Remote, Stopped
 from autograder.worker import jail, landlock, seccomp
 from autograder.worker.channel import LENGTHS, MAX_BODY, MAX_HEAD, MAX_STDOUT, Channel, Ended, Garbled, Late
 
@@ -176,8 +177,8 @@ def test_an_answer_of_another_form_ends_the_process_for_good(scripted, answer, s
 @pytest.mark.parametrize("changed", [
     [[torch.ones(3)], {}], [[1], {}], [[], {}], [1], 3, [[torch.ones(2, dtype=torch.int64)], {}], [[torch.ones(2)] * 2, {"a": 1}],
     {"a": 1}, "x", None,
-    [{"a": 1}, [1]], [[[torch.ones(2)]], {}],
-], ids=range(12))
+    [{"a": 1}, [1]], [[[torch.ones(2)]], {}], [[torch.ones(2, 1)], {}], [[torch.ones(2, dtype=torch.float64)], {}], [[None], {}],
+], ids=range(15))
 def test_lies_about_inputs_change_at_most_the_inputs(scripted, changed):
     remote = Remote(scripted)
     remote.begin(30)
@@ -185,6 +186,31 @@ def test_lies_about_inputs_change_at_most_the_inputs(scripted, changed):
     scripted.theirs.sendall(frame(CALLED, ONES, pack(changed, depth=INPUTS_DEPTH)))
     assert remote.function("f")(x).tolist() == [1, 1]
     assert bystander.tolist() == [0, 0] and remote.overwrote
+
+
+@pytest.mark.parametrize("changed", [
+    [[torch.zeros(1000)], {}], [[torch.zeros(0, 1000)], {}], [["x" * 1000], {}], [[torch.zeros(2), [0] * 200], {}], [[[()] * 200], {}],
+    [[torch.zeros(2)], {"x" * 1000: 1}], [[[torch.zeros(50)] * 4], {}], [0] * 200,
+], ids=range(8))
+def test_inputs_that_grow_end_the_process_and_nothing_is_changed_here(scripted, changed):
+    remote = Remote(scripted)
+    remote.begin(30)
+    x = torch.zeros(2)
+    scripted.theirs.sendall(frame(CALLED, ONES, pack(changed, depth=INPUTS_DEPTH)))
+    with pytest.raises(Stopped) as stopped:
+        remote.function("f")(x)
+    assert stopped.value.said == ENLARGED and x.tolist() == [0, 0]
+
+
+def test_inputs_with_other_values_have_them_here_whatever_was_done_there(scripted):
+    remote = Remote(scripted)
+    remote.begin(30)
+    x, row, rows = torch.zeros(2), (1, "a", torch.zeros(1)), [None, {"b": 1.0}]
+    changed = [[torch.tensor([3.0, 4.0]), [(2, None, torch.ones(1))], rows], {}]
+    scripted.theirs.sendall(frame(CALLED, ONES, pack(changed, depth=INPUTS_DEPTH)))
+    given = [row]
+    assert remote.function("f")(x, given, [True, {"b": 2.0}]).tolist() == [1, 1]
+    assert x.tolist() == [3, 4] and given[0][:2] == (2, None) and given[0][2] is row[2] and row[2].tolist() == [1] and remote.overwrote
 
 
 def test_a_second_answer_is_not_the_answer_to_the_next_question(scripted):
@@ -325,7 +351,7 @@ def test_the_filter_refuses_what_it_names_and_nothing_else(machine, writes):
     def say(call, *arguments):
         return decide(code, architecture, call[column], *arguments) if call[column] is not None else None
 
-    for group in (seccomp.PROCESSES, seccomp.NETWORK, seccomp.MEMORY, seccomp.KERNEL):
+    for group in (seccomp.PROCESSES, seccomp.NETWORK, seccomp.WATCHES, seccomp.MEMORY, seccomp.USERS, seccomp.KERNEL):
         assert {say(call) for call in group.values()} <= {REFUSED, None}
     assert {say(call) for call in seccomp.WRITES.values()} - {None} == {REFUSED if writes else seccomp.ALLOW}
     assert {say(call) for call in COMMON.values()} == {seccomp.ALLOW}
@@ -338,7 +364,8 @@ def test_the_filter_refuses_what_it_names_and_nothing_else(machine, writes):
         assert {say(call, pid, 9) for pid in (1, 0, -1, -os.getpid(), os.getppid())} == {REFUSED}
     assert {say(seccomp.PRLIMIT64, pid) for pid in (0, os.getpid())} == {seccomp.ALLOW}
     assert say(seccomp.PRLIMIT64, os.getppid()) == REFUSED
-    assert {say(seccomp.FCNTL, 0, command) for command in (8, 10, 15)} == {REFUSED} and say(seccomp.FCNTL, 0, 3) == seccomp.ALLOW
+    assert {say(seccomp.FCNTL, 0, command) for command in (6, 7, 8, 10, 15, 37, 38, 1024, 1026, 1031)} == {REFUSED}
+    assert {say(seccomp.FCNTL, 0, command) for command in (0, 1, 2, 3, 4, 1030, 1032)} == {seccomp.ALLOW}  # such as F_DUPFD, F_GETFL
     assert {say(seccomp.IOCTL, 0, command) for command in seccomp.TERMINAL} == {REFUSED} and say(seccomp.IOCTL, 0, 0x5401) == seccomp.ALLOW
     assert say(seccomp.PRCTL, 1) == REFUSED and say(seccomp.PRCTL, 15) == seccomp.ALLOW
     for flags in (os.O_WRONLY, os.O_RDWR | os.O_CREAT, os.O_CREAT, os.O_RDONLY | os.O_TRUNC):
@@ -387,10 +414,14 @@ def test_the_filter_holds_here(tmp_path):
         return tried(os.fork, socket.socket, lambda: os.execv("/bin/true", ["true"]), lambda: (tmp_path / "new").write_text("x"),
                      lambda: os.kill(os.getppid(), 0), lambda: os.kill(os.getpid(), 0), lambda: os.memfd_create("x"),
                      lambda: resource.prlimit(os.getppid(), resource.RLIMIT_CPU), lambda: threading.Thread(target=int).start(),
-                     lambda: open(__file__).close(), lambda: os.chmod(tmp_path, 0o700))
+                     lambda: open(__file__).close(), lambda: os.chmod(tmp_path, 0o700), lambda: fcntl.flock(file, fcntl.LOCK_EX),
+                     lambda: fcntl.lockf(file, fcntl.LOCK_EX), lambda: fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK),
+                     lambda: fcntl.fcntl(file, fcntl.F_GETFL))
 
     refused, done = "PermissionError", "done"
-    assert in_a_child(action) == [refused, refused, refused, refused, refused, done, refused, refused, done, done, refused]
+    with open(__file__) as file:
+        assert in_a_child(action) == [refused, refused, refused, refused, refused, done, refused, refused, done, done, refused,
+                                      refused, refused, refused, done]
     assert not (tmp_path / "new").exists()
 
 

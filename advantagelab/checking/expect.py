@@ -1,11 +1,14 @@
 """Expectations: compare what a learner's function gave with what it should give, and say what differs."""
 
+from collections.abc import Callable, Iterable, Iterator
+
 import torch
 
 from ..message import Message, message
 
 # Relative to the largest expected value. Float32 sums of a few dozen terms err by about 1e-6 of it.
 RELATIVE_TOLERANCE = 1e-5
+SHOWN = 64  # numbers of a tensor, and parts of a container with all that is in it
 
 
 class CheckFailed(AssertionError):
@@ -67,18 +70,38 @@ def gradient(output, wrt: torch.Tensor) -> torch.Tensor:
 
 
 def describe(value) -> str:
-    """A value as one short text. Long tensors are cut. | 数值的简短文字。"""
+    """A value as one short text: of long tensors and containers the beginning. | 数值的简短文字；长张量和长容器只取开头。"""
+    return _described(value, iter(range(SHOWN)))
+
+
+def _described(value, left: Iterator) -> str:
+    """left: has something for each part that there is still room for."""
     if type(value).__module__ == "numpy":
         value = torch.as_tensor(value)
     if isinstance(value, torch.Tensor):
-        shown = value.detach().to_dense().flatten()[:64].tolist()
-        numbers = ", ".join(_number(x) for x in shown) + (", …" if value.numel() > 64 else "")
+        shown = value.detach().to_dense().flatten()[:SHOWN].tolist()
+        numbers = ", ".join(_number(x) for x in shown) + (", …" if value.numel() > SHOWN else "")
         return f"[{numbers}] {str(value.dtype).removeprefix('torch.')} {list(value.shape)}"
     if isinstance(value, float):
         return _number(value)
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(describe(item) for item in value) + "]"
-    text = repr(value)
+        return f"[{_listed(value, left, lambda item: _described(item, left))}]"
+    if isinstance(value, dict):
+        return f"{{{_listed(value.items(), left, lambda pair: f'{_cut(repr(pair[0]))}: {_described(pair[1], left)}')}}}"
+    return _cut(repr(value))
+
+
+def _listed(parts: Iterable, left: Iterator, show: Callable) -> str:
+    shown = []
+    for part in parts:
+        if next(left, None) is None:
+            shown.append("…")
+            break
+        shown.append(show(part))
+    return ", ".join(shown)
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= 300 else text[:300] + "…"
 
 

@@ -97,11 +97,15 @@ def judge(check, function: str, namespace: dict, seed: int = PUBLIC_SEED) -> Ver
     finally:
         changed = _restore(settings)
     if changed and status not in (OPEN, MISSING):
-        names = ", ".join(changed)
-        status, expected, got = FAILED, None, None
-        said = message(en=f"`{function}` changed a setting of torch for everything that runs after it: {names}.",
-                       zh=f"`{function}` 改动了 torch 的全局设置（{names}），会影响之后运行的一切。")
+        status, said, expected, got = FAILED, changed_settings(function, changed), None, None
     return Verdict(check.__name__, status, said, expected, got, time.perf_counter() - start)
+
+
+def changed_settings(function: str, names: list[str]) -> Message:
+    """What to say of a function that left torch's settings of these names changed. | 函数改动了 torch 全局设置时的说明。"""
+    listed = ", ".join(names)
+    return message(en=f"`{function}` changed a setting of torch for everything that runs after it: {listed}.",
+                   zh=f"`{function}` 改动了 torch 的全局设置（{listed}），会影响之后运行的一切。")
 
 
 def checks_of(namespace: dict, function: str) -> list:

@@ -1,5 +1,6 @@
 """Which of a student's files is the submission: by content, whatever the file is called."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,9 +8,14 @@ from advantagelab.message import Message, message
 from lessons._build.lesson import Lesson
 
 from ..submission import Submission, Ungradable
+from .decode import MAX_BYTES
 from .files import NO_FILE, files_in, notebooks_among, read_file
 from .repairs import shown
 from .restore import read_submission
+
+CANDIDATES = 20  # all of them are read here, in the process that hands out the work
+TOO_MANY = message(en=f"More than {CANDIDATES} files, or more than {MAX_BYTES // 2**20} MiB, that could be the notebook. Keep one.",
+                   zh=f"可能是 notebook 的文件超过 {CANDIDATES} 个，或合计超过 {MAX_BYTES // 2**20} MiB。请只保留一个。")
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,8 @@ def choose(files: list[Path], lesson: Lesson) -> Found:
     files = notebooks_among(files)
     if len(files) == 1:
         return Found(files[0])
+    if len(files) > CANDIDATES or sum(os.lstat(file).st_size for file in files) > MAX_BYTES:
+        return Found(None, TOO_MANY)
     read, refused = {}, {}
     for file in files:
         try:

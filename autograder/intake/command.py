@@ -1,6 +1,5 @@
 """`python -m autograder intake DIR`: what can be graded in a folder of submissions, and what had to be put right. Changes nothing."""
 
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,8 +10,10 @@ from lessons._build.course import Course, read_course
 from lessons._build.lesson import Lesson, read_lesson
 
 from ..submission import Ungradable
+from ..submitted import LINK, Submitted
+from ..timestamp import submitted_at
 from .belongs import lesson_of_file
-from .choose import Found, choose
+from .choose import Found, choose, find_notebook
 from .files import NO_FILE, files_in, notebooks_among, read_file
 from .repairs import shown
 from .restore import read_submission
@@ -20,11 +21,12 @@ from .restore import read_submission
 
 @dataclass(frozen=True)
 class HandedIn:
-    """What one student handed in for one lesson. lesson: its name, None if no file tells."""
+    """What one student handed in for one lesson. lesson: its name, None if no file tells; notes: what is odd beside the file."""
 
     student: str
     lesson: str | None
     found: Found
+    notes: tuple[Message, ...] = ()
 
 
 class Lessons:
@@ -45,17 +47,39 @@ def intake_command(folder: Path) -> int:
         print(f"{folder} is not a folder | {folder} 不是文件夹", file=sys.stderr)
         return 2
     lessons, total, gradable = Lessons(read_course()), 0, 0
-    for handed in handed_in(folder, lessons):
+    submitted = _submitted(folder, lessons)
+    for handed in _in_their_places(submitted, lessons) if submitted else _loose(folder, lessons):
         said, good = _look_at(handed, lessons)
         assignment = lessons.course.lesson(handed.lesson).notebook if handed.lesson else "?"
         file = [shown(handed.found.file.name)] if handed.found.file else []
         print("  ".join([shown(handed.student), assignment, *file, said]), flush=True)
         total, gradable = total + 1, gradable + good
-    if not total:
+    astray = submitted.astray() if submitted else []
+    for work in astray:
+        print(work)
+    if not total and not astray:
         print(f"there are no submissions in {folder} | {folder} 中没有提交的作业", file=sys.stderr)
         return 2
-    print(f"{gradable} of {total} can be graded | {total} 份中 {gradable} 份可评阅")
-    return 0 if gradable == total else 1
+    more = (f"; {len(astray)} in the wrong place will not be", f"；另有 {len(astray)} 处放错了位置，不会评阅") if astray else ("", "")
+    print(f"{gradable} of {total} can be graded{more[0]} | 共 {total} 份，可评阅 {gradable} 份{more[1]}")
+    if not submitted:
+        print("to grade them: COURSE/submitted/STUDENT/ASSIGNMENT/ for each (grade), or one by one (try) | "
+              "评阅前请放到 课程/submitted/学号/作业名/ 中（grade），或逐份试评（try）")
+    return 0 if gradable == total and not astray else 1
+
+
+def _submitted(folder: Path, lessons: Lessons) -> Submitted | None:
+    """What `grade` will walk through, if it is a course, or the folder in one that students' folders lie in."""
+    for course in (folder, folder.resolve().parent):
+        if (course / "nbgrader_config.py").is_file():
+            from ..course_folder import open_course  # only for a course: it imports nbgrader
+
+            opened = open_course(course)
+            opened.lessons()
+            if course == folder or opened.submitted.folder == folder.resolve():
+                return opened.submitted
+    inner = folder / "submitted"
+    return Submitted(inner, lessons.of_assignment) if inner.is_dir() and not inner.is_symlink() else None
 
 
 def _look_at(handed: HandedIn, lessons: Lessons) -> tuple[str, bool]:
@@ -68,7 +92,7 @@ def _look_at(handed: HandedIn, lessons: Lessons) -> tuple[str, bool]:
     except Exception as error:  # a fault of ours must not hide the other students
         name = type(error).__name__
         return _ungradable(message(en=f"The intake itself failed: {name}.", zh=f"接收程序自身出错：{name}。")), False
-    repairs = [*submission.repairs, *handed.found.notes]
+    repairs = [*submission.repairs, *handed.found.notes, *handed.notes]
     return "; ".join(map(str, repairs)) if repairs else "clean | 无需修正", True
 
 
@@ -76,19 +100,21 @@ def _ungradable(reason: Message) -> str:
     return f"ungradable: {reason.en} | 无法评阅：{reason.zh}"
 
 
-def handed_in(folder: Path, lessons: Lessons) -> Iterator[HandedIn]:
-    """All submissions in an nbgrader course, in its `submitted` folder, or in a folder with a file or a folder for each student."""
-    submitted = folder / "submitted"
-    if submitted.is_dir() and not submitted.is_symlink():
-        folder = submitted
-    elif (folder / "nbgrader_config.py").exists():
-        return
+def _in_their_places(submitted: Submitted, lessons: Lessons) -> Iterator[HandedIn]:
+    """As `grade` goes through them."""
+    for assignment, name in lessons.of_assignment.items():
+        for student, folder in submitted.of(assignment) if assignment in submitted.assignments else ():
+            wrong = submitted_at(folder)[1]
+            yield HandedIn(student, name, find_notebook(folder, lessons[name]), (wrong,) if wrong else ())
+
+
+def _loose(folder: Path, lessons: Lessons) -> Iterator[HandedIn]:
+    """In a folder with a file or a folder for each student, as a learning platform exports them."""
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or path.is_file() and ".ipynb" not in path.name.lower():
             continue
         if path.is_symlink():
-            said = message(en="A link to another place: not followed.", zh="是指向别处的链接：不予读取。")
-            yield HandedIn(path.name, None, Found(None, said))
+            yield HandedIn(path.name, None, Found(None, LINK))
         elif path.is_dir():
             yield from _of_student(path, lessons)
         else:
@@ -96,24 +122,14 @@ def handed_in(folder: Path, lessons: Lessons) -> Iterator[HandedIn]:
 
 
 def _of_student(folder: Path, lessons: Lessons) -> Iterator[HandedIn]:
-    """nbgrader's STUDENT/ASSIGNMENT/…, or one folder for all that a student handed in."""
     try:
         files = files_in(folder)
-        groups = {entry.name: [] for entry in sorted(os.scandir(folder), key=lambda entry: entry.name)
-                  if entry.name in lessons.of_assignment and entry.is_dir(follow_symlinks=False)}
-    except (OSError, Ungradable) as error:
-        said = error.said if isinstance(error, Ungradable) else message(en="The folder cannot be read.", zh="无法读取文件夹。")
-        yield HandedIn(folder.name, None, Found(None, said))
+    except Ungradable as refused:
+        yield HandedIn(folder.name, None, Found(None, refused.said))
         return
-    others = []
-    for file in files:
-        groups.get(file.relative_to(folder).parts[0], others).append(file)
-    for assignment, some in groups.items():
-        name = lessons.of_assignment[assignment]
-        yield HandedIn(folder.name, name, choose(some, lessons[name]))
-    if others:
-        yield from _by_content(folder.name, notebooks_among(others), lessons)
-    elif not groups:
+    if files:
+        yield from _by_content(folder.name, notebooks_among(files), lessons)
+    else:
         yield HandedIn(folder.name, None, Found(None, NO_FILE))
 
 

@@ -20,12 +20,17 @@ BANG = re.compile(r"^([ \t]*)!(.*)$", re.M)
 IPYTHON_CALL = re.compile(r"get_ipython\(\)\.(run_line_magic|system|getoutput)(\(.*\))$")
 DEFINITION = re.compile(r"^(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(", re.M)
 WORK = 200_000  # characters that may be read for one submission in this way: IPython reads a cell again for each special line
+# Characters of a cell whose syntax is looked at, ten times the longest answer: Python takes quadratic time for some texts. Not counted is
+# the payload of a set-up cell, which is one long string.
+MAX_PARSED = 2**15
+PAYLOAD = re.compile(r'^advantagelab = _advantagelab\((?:"[^"\n\\]*"(?:, )?)*\)$', re.M)
 LONG_LINE = 1000  # characters; IPython's patterns take quadratic time in them
 
 
+@functools.lru_cache(2)  # one cell is asked about several times in a row; what is kept stays in memory
 def parse(code: str) -> ast.Module | None:
     """The syntax tree, or None if it is no Python or far too much of it."""
-    if len(code) > MAX_CELL:
+    if len(code) > MAX_CELL or len(PAYLOAD.sub("", code)) > MAX_PARSED:
         return None
     try:
         with warnings.catch_warnings():

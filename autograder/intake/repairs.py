@@ -20,6 +20,7 @@ class Repairs:
 
     first: list[Message] = field(default_factory=list)
     metadata: list[str] = field(default_factory=list)
+    written: list[str] = field(default_factory=list)
     retyped: list[str] = field(default_factory=list)
     merged: list[str] = field(default_factory=list)
     split: list[str] = field(default_factory=list)
@@ -49,7 +50,8 @@ class Repairs:
 
 
 WORDS = (
-    ("metadata", "nbgrader's metadata was lost or wrong and was put back", "nbgrader 元数据丢失或有误，已恢复"),
+    ("metadata", "The cell's nbgrader metadata was lost or wrong and was put back", "单元的 nbgrader 元数据丢失或有误，已恢复"),
+    ("written", "The written answer's cell had lost its metadata, which was put back", "问答题单元的元数据丢失，已恢复"),
     ("retyped", "The type of the cell was changed back", "单元类型已改回"),
     ("merged", "Merged cells were taken apart", "合并的单元已拆开"),
     ("split", "A split answer was put together", "被拆开的答案已合并"),

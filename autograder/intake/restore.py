@@ -74,7 +74,7 @@ def _put_back(pieces: list[Piece], release: Release, repairs: Repairs) -> None:
         if released.role and piece.kind != released.kind:
             repairs.retyped.append(piece.key)
         if piece.key in release.graded and piece.grade_id != piece.key:
-            repairs.metadata.append(piece.key)
+            (repairs.written if released.role == "question" else repairs.metadata).append(piece.key)
         if released.locked and piece.exact != piece.key and not (released.role == "setup" and _same_setup(piece.source, released.source)):
             repairs.locked.append(piece.key)
     for key in release.order:

@@ -1,6 +1,7 @@
 """A seccomp filter: the system calls that a student's code is refused, with "operation not permitted".
 
-No process but this one, no network, no memory outside the process's own limit, no doors into the kernel; on request no change to any file.
+No process but this one, no network, no signs to a neighbor, no memory outside the process's own limit, no other user, no doors into the
+kernel; on request no change to any file.
 Needs no privilege, and cannot be taken off again. Linux on x86-64 and 64-bit ARM.
 """
 
@@ -20,10 +21,16 @@ PROCESSES = {
     "move_pages": (279, 239),
 }
 NETWORK = {"socket": (41, 198)}
+# Neighbors see the same files of Python and torch: locks on them, and watching who opens them, would carry messages.
+WATCHES = {"flock": (73, 32), "inotify_init": (253, None), "inotify_init1": (294, 26)}
 # A memfd or a System V segment is memory that RLIMIT_AS does not count, and the latter outlives its process.
 MEMORY = {
     "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195),
     "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180),
+}
+USERS = {
+    "setuid": (105, 146), "setgid": (106, 144), "setreuid": (113, 145), "setregid": (114, 143), "setresuid": (117, 147),
+    "setresgid": (119, 149), "setfsuid": (122, 151), "setfsgid": (123, 152), "setgroups": (116, 159),
 }
 KERNEL = {
     "bpf": (321, 280), "perf_event_open": (298, 241), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426),
@@ -52,6 +59,8 @@ OPEN, OPENAT, FCNTL, IOCTL, PRCTL = (2, None), (257, 56), (72, 25), (16, 29), (1
 CLONE_THREAD = 0x10000
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 SIGNAL_OWNER = (8, 10, 15)  # fcntl's F_SETOWN, F_SETSIG, F_SETOWN_EX: a signal to whatever process
+LOCKS = (6, 7, 37, 38, 1024, 1026)  # F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW, F_SETLEASE, F_NOTIFY: seen by others who open the file
+PIPE_SIZE = (1031,)  # F_SETPIPE_SZ: what a pipe holds is memory that no limit counts
 TERMINAL = (0x8901, 0x8902, 0x5412)  # ioctl's FIOSETOWN, SIOCSPGRP, and TIOCSTI, which types into a terminal
 SURVIVAL = (1,)  # prctl's PR_SET_PDEATHSIG: who dies with its parent stays so
 
@@ -91,7 +100,7 @@ def _filter(column: int, architecture: int, writes: bool) -> bytes:
         if call[column] is not None:
             code.extend([_step(EQUAL, call[column], 0, len(rule)), *rule])
 
-    for group in (PROCESSES, NETWORK, MEMORY, KERNEL, WRITES if writes else {}):
+    for group in (PROCESSES, NETWORK, WATCHES, MEMORY, USERS, KERNEL, WRITES if writes else {}):
         for call in group.values():
             when(call, _step(RETURN, refuse))
     when(CLONE3, _step(RETURN, missing))  # its flags lie in memory, where a filter cannot look: libc then calls clone
@@ -99,7 +108,7 @@ def _filter(column: int, architecture: int, writes: bool) -> bytes:
     for call in (KILL, TGKILL):
         when(call, *_argument(0), _step(EQUAL, own, 1, 0), _step(RETURN, refuse), _step(RETURN, ALLOW))
     when(PRLIMIT64, *_argument(0), _step(EQUAL, 0, 2, 0), _step(EQUAL, own, 1, 0), _step(RETURN, refuse), _step(RETURN, ALLOW))
-    for call, argument, values in ((FCNTL, 1, SIGNAL_OWNER), (IOCTL, 1, TERMINAL), (PRCTL, 0, SURVIVAL)):
+    for call, argument, values in ((FCNTL, 1, SIGNAL_OWNER + LOCKS + PIPE_SIZE), (IOCTL, 1, TERMINAL), (PRCTL, 0, SURVIVAL)):
         tests = [_step(EQUAL, value, len(values) - index, 0) for index, value in enumerate(values)]
         when(call, *_argument(argument), *tests, _step(RETURN, ALLOW), _step(RETURN, refuse))
     if writes:

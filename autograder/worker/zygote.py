@@ -26,7 +26,7 @@ COMMON = ("collections", "copy", "dataclasses", "functools", "itertools", "json"
 
 
 def main(isolation: str, uid: int) -> None:
-    """uid: for bubblewrap the user to become, 0 to stay the present one; for uid the number in UIDS of the first child's user."""
+    """uid: for bubblewrap the user to become, 0 to stay the present one; else the number in UIDS of the first child's user."""
     control = socket.socket(fileno=os.dup(0))
     if isolation == jail.BUBBLEWRAP and uid:
         jail.become(uid)

@@ -1,0 +1,463 @@
+"""The red team: hostile submissions among honest ones, through the commands an instructor uses, and what must be true afterwards.
+
+A course is made by `init`, all attackers and some honest neighbors hand in, `grade` and `feedback` run as processes of their own. Then each
+attack has its test: the points are those that were earned, and no secret stands in anything that was written. The secrets are real ones,
+marked: canary-NAME-RANDOM. The last tests show that the attacks do succeed where nothing is locked up.
+`make test` runs those that need not wait for time limits; ALL=1 runs all, and the escapes in every other isolation that works here.
+"""
+
+import ctypes
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+
+import nbformat
+import psutil
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.demo_class import WRITTEN as ANSWER
+from autograder.demo_class import solutions, submission
+from autograder.intake import read_submission
+from autograder.judge import Judge, questions_of
+from autograder.record import UNGRADABLE, read_record
+from autograder.sandbox import SandboxError
+from autograder.worker import landlock
+from autograder.worker.jail import LANDLOCK, UID
+from lessons._build.notebook import build_notebook
+from tests import needs
+from tests.grading import ADVANTAGES, LOSS, POINTS, RLOO, SHAPE, SUM, WRITTEN, rloo
+from tests.hostile import ATTACKS, GAINED, TRICKS, Attack, Known
+from tests.malformed_cases import ROWS
+from tests.malformed_cases import UNGRADABLE as UNGRADABLE_POINTS
+from tests.needs import ROOT
+from tests.test_autograded import Page, render
+
+pytestmark = pytest.mark.xdist_group("hostile")  # one class is graded for all of them
+
+ALL = bool(os.environ.get("ALL"))
+MALFORMED = {name: row for name, row in ROWS.items() if ALL or not row.slow}
+HANDED_IN = {name: attack for name, attack in ATTACKS.items() if ALL or not attack.slow}
+QUESTIONS = {1: SUM, 2: SHAPE, 3: ADVANTAGES, 4: LOSS}
+RIGHT = {**POINTS, WRITTEN: None}
+NEIGHBORS = 12
+WORKERS = 4
+PATIENCE = 900  # seconds for what takes less than one minute on an idle machine
+SUBREAPER = 36  # prctl: orphans of this process's children become its own
+SEED = 918273645546372819
+INPUTS = ("7654321", "8642097")  # numbers of an instructor's own hidden checks
+
+PRIVATE_CHECKS = f"""
+import torch
+
+from advantagelab.checking import expect_close, message
+
+SAID = message(en="the instructor's own", zh="教师自己的检查")
+MARK = "canary-privatechecks-TOKEN"
+
+
+def hidden_aggregate_sequence_logps_private(answers, rng):
+    scores = torch.full((9, 2), -{INPUTS[0]}.0, dtype=torch.float64)
+    expect_close(answers.aggregate_sequence_logps(scores, torch.ones(9, 2, dtype=torch.bool)), 2 * scores[:, 0], SAID)
+
+
+def hidden_shape_rloo_rewards_private(answers, rng):
+    rewards, logps = torch.full((9,), {INPUTS[1]}.0), torch.full((9, 2), -1.0)
+    expect_close(answers.shape_rloo_rewards(rewards, logps, logps, torch.ones(9, 2, dtype=torch.bool))[0], rewards, SAID)
+
+
+def hidden_leave_one_out_advantages_private(answers, rng):
+    rewards = torch.tensor([{INPUTS[0]}.0, {INPUTS[1]}.0] * 4)
+    groups = torch.arange(4).repeat_interleave(2)
+    expect_close(answers.leave_one_out_advantages(rewards, groups), torch.tensor([{int(INPUTS[0]) - int(INPUTS[1])}.0,
+                 {int(INPUTS[1]) - int(INPUTS[0])}.0] * 4), SAID)
+"""
+# Lines of the course's own hidden checks, specification and solution.
+COURSE_LINES = ("zip(scores, valid, strict=True)", "masked_fill(~mask, junk).requires_grad_()", "siblings = [rewards[j] for j in")
+
+
+@dataclass
+class Class:
+    """A graded class: what the commands said, and what there was to find."""
+
+    root: Path
+    home: Path
+    known: Known
+    canaries: dict[str, str]
+    said: dict[str, str]  # of each command
+    status: dict[str, int]
+    handed_in: dict[Path, bytes]
+    found: dict[str, object]  # what was looked for while it ran, and right after
+    unprotected: dict[str, dict]  # what the attacks that harm nothing get where nothing is locked up
+
+    def text(self, student: str) -> str:
+        """All that was written about a student, except the seed in the record, which no student gets to see."""
+        record = json.loads((self.root / "grading" / RLOO / student / "record.json").read_text(encoding="utf-8"))
+        del record["seed"]
+        return "\n".join([json.dumps(record, ensure_ascii=False), self.autograded(student).read_text(encoding="utf-8"), self.page(student)])
+
+    def autograded(self, student: str) -> Path:
+        return self.root / "autograded" / student / RLOO / f"{RLOO}.ipynb"
+
+    def page(self, student: str) -> str:
+        return (self.root / "feedback" / student / RLOO / f"{RLOO}.html").read_text(encoding="utf-8")
+
+    def outputs(self, student: str) -> str:
+        """Of the cells, as formgrader and feedback show them."""
+        return "\n".join(str(output) for cell in nbformat.read(self.autograded(student), 4).cells for output in cell.get("outputs", []))
+
+    def points(self) -> dict[str, dict[str, float | None]]:
+        with Gradebook(f"sqlite:///{self.root}/gradebook.db") as gradebook:
+            return {submission.student.id: {
+                grade.name: None if grade.needs_manual_grade and grade.manual_score is None else grade.score
+                for notebook in submission.notebooks for grade in notebook.grades} for submission in gradebook.assignment_submissions(RLOO)}
+
+
+def name_of(attack: str) -> str:
+    """The student. A few neighbors come between all of them, in the order in which they are graded."""
+    return f"{list(ATTACKS).index(attack):03}-{attack}"
+
+
+def honest_notebook(language: str, written: str) -> bytes:
+    made = submission(rloo(), build_notebook(rloo(), language, "learner"), "", "", solutions(rloo()), written=written)
+    return nbformat.writes(made.notebook).encode()
+
+
+def hostile_notebook(attack: Attack, known: Known, learner: nbformat.NotebookNode) -> bytes:
+    answers = {number: code for number, code in solutions(rloo()).items() if number in attack.right} | attack.answers
+    made = submission(rloo(), learner, "", "", answers, written=attack.written).notebook
+    if attack.cell:
+        made.cells.insert(2, nbformat.v4.new_code_cell(known.prelude() + attack.cell, id="hostile"))
+    if attack.after:
+        made.cells.append(nbformat.v4.new_code_cell(attack.after, id="hostile-after"))
+    if attack.edit:
+        attack.edit(made)
+    return nbformat.writes(made).encode()
+
+
+def hand_in(root: Path, student: str, content: bytes, name: str = f"{RLOO}.ipynb") -> None:
+    file = root / "submitted" / student / RLOO / name
+    file.parent.mkdir(parents=True)
+    file.write_bytes(content)
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory) -> Iterator[Class]:
+    """The class, graded in two runs: all notebooks first, which must end with status 0; then, added to them, the tricks with folders."""
+    token, folder = secrets.token_hex(8), tmp_path_factory.mktemp("hostile")
+    root, home = folder / "course", folder / "home"
+    canaries = {name: f"canary-{name}-{token}" for name in ("environment", "home", "source", "gradebook", "neighbor", "privatechecks")}
+    home.mkdir()
+    for name in ("token", ".netrc"):
+        (home / name).write_text(canaries["home"])
+    with tempfile.TemporaryDirectory(prefix="h") as temporary, socket.create_server(("127.0.0.1", 0)) as port, \
+            socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as abstract:
+        temporary = Path(temporary)
+        (temporary / "tmp").mkdir()
+        # PATH as in a shell with the environment switched on: nbgrader calls alembic by its bare name.
+        environment = {**os.environ, "HOME": str(home), "TMPDIR": str(temporary / "tmp"), "CANARY": canaries["environment"],
+                       "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+        victim = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(10**6)"], env=environment)
+        known = Known(str(root), str(home), str(ROOT), str(temporary / "socket"), f"mark-{token}", victim.pid, port.getsockname()[1])
+        listener.bind(known.socket)
+        abstract.bind(f"\0{known.mark}")
+        for waiting in (port, listener, abstract):
+            waiting.listen()
+            waiting.setblocking(False)
+
+        def run(*arguments: str) -> tuple[int, str]:
+            ran = subprocess.run([sys.executable, "-m", "autograder", *arguments], cwd=ROOT, env=environment, timeout=PATIENCE,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            return ran.returncode, ran.stdout.decode()
+
+        status, said = run("init", str(root), "--language", "en", "--lesson", "rloo")
+        assert status == 0, said
+        plant(root, canaries)
+        (folder / "mine.py").write_text(PRIVATE_CHECKS.replace("TOKEN", token), encoding="utf-8")
+        learner = {language: build_notebook(rloo(), language, "learner") for language in ("en", "zh")}
+        for number, name in enumerate(HANDED_IN):
+            hand_in(root, name_of(name), hostile_notebook(ATTACKS[name], known, learner[("en", "zh")[number % 2]]))
+        for number in range(NEIGHBORS):
+            place = number * len(ATTACKS) // NEIGHBORS
+            hand_in(root, f"{place:03}-honest", honest_notebook(("en", "zh")[number % 2], f"{ANSWER} {canaries['neighbor']}"))
+        for name, row in MALFORMED.items():
+            if row.points != UNGRADABLE_POINTS:
+                hand_in(root, f"malformed-{name}", row.content(), row.file)
+        result = Class(root, home, known, canaries, {}, {}, {}, {}, {})
+        own, children = psutil.Process(), set(psutil.Process().children(recursive=True))
+        ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+        before = outside(known)
+        handed_in = content(root / "submitted")
+        grade = ("grade", str(root), "--workers", str(WORKERS), "--checks", str(folder / "mine.py"))
+        try:
+            result.status["grade"], result.said["grade"] = run(*grade)
+            if "No isolation works on this machine" in result.said["grade"]:
+                needs.not_run("no isolation of student code works here", "`apt-get install bubblewrap`")
+            result.found["submitted"] = content(root / "submitted") == handed_in
+            result.unprotected = grade_as_stock_does(root, folder / "stock", environment)
+            good = honest_notebook("en", f"{ANSWER} {canaries['neighbor']}")
+            for trick in TRICKS.values():
+                trick.make(root / "submitted" / trick.student, good)
+            for name, row in MALFORMED.items():
+                if row.points == UNGRADABLE_POINTS:
+                    hand_in(root, f"malformed-{name}", row.content(), row.file)
+            result.status["tricks"], result.said["tricks"] = run(*grade)
+            result.status["feedback"], result.said["feedback"] = run("feedback", str(root))
+            result.status["export"], result.said["export"] = run("export", str(root), "--lesson", "rloo", "--format", "csv")
+            result.found["processes"] = [process for process in own.children(recursive=True)
+                                         if process not in children and process.pid != victim.pid]
+            result.found["files"] = outside(known) - before
+            result.found["temporary"] = os.listdir(temporary / "tmp")
+            result.found["home"] = content(home) == {home / name: canaries["home"].encode() for name in ("token", ".netrc")}
+            result.found["victim"] = (victim.poll(), psutil.Process(victim.pid).status() if victim.poll() is None else "gone")
+            result.found["calls"] = [waiting for waiting in (port, listener, abstract) if called(waiting)]
+        finally:
+            ctypes.CDLL(None).prctl(SUBREAPER, 0, 0, 0, 0)
+            victim.kill()
+            victim.wait()
+        yield result
+
+
+def grade_as_stock_does(root: Path, folder: Path, environment: dict[str, str]) -> dict[str, dict]:
+    """In the course's folder, with the checks in the same process: so that the tests of what an attack does not get can fail."""
+    names = [name for name, attack in HANDED_IN.items() if attack.succeeds]
+    for name in names:
+        shutil.copytree(root / "submitted" / name_of(name), folder / name_of(name))
+    files = [str(folder / name_of(name) / RLOO / f"{RLOO}.ipynb") for name in names]
+    database = (root / "gradebook.db").read_bytes()
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    ran = subprocess.run([sys.executable, "-m", "tests.hostile.unprotected", *files], cwd=ROOT, env={**environment, "PYTHONPATH": path},
+                         timeout=PATIENCE, stdout=subprocess.PIPE)
+    (root / "gradebook.db").write_bytes(database)
+    return dict(zip(names, map(json.loads, ran.stdout.decode().splitlines()), strict=True))
+
+
+def plant(root: Path, canaries: dict[str, str]) -> None:
+    """Secrets where an instructor's course has them."""
+    (root / "grading").mkdir()
+    (root / "grading" / "seed").write_text(f"{SEED}\n")
+    source = root / "source" / RLOO / f"{RLOO}.ipynb"
+    notebook = nbformat.read(source, 4)
+    notebook.cells.append(nbformat.v4.new_markdown_cell(canaries["source"], id="canary"))
+    nbformat.write(notebook, source)
+    with Gradebook(f"sqlite:///{root}/gradebook.db") as gradebook:
+        gradebook.add_student("000-honest", last_name=canaries["gradebook"])
+
+
+def content(folder: Path) -> dict[Path, bytes]:
+    return {file: file.read_bytes() for file in folder.rglob("*") if file.is_file() and file.name != "nbsignatures.db"}
+
+
+def outside(known: Known) -> set[str]:
+    """What has the attackers' mark, wherever they might have left it, and System V objects."""
+    places = ["/tmp", "/var/tmp", "/dev/shm", "/run", "/", "/usr", "/etc", known.home, known.course, f"{known.course}/submitted",
+              known.checkout,
+              os.path.dirname(nbformat.__path__[0]), *sys.path]
+    found = {f"{place}/{name}" for place in places if os.path.isdir(place) for name in os.listdir(place) if known.mark in name}
+    return found | {line for kind in ("shm", "sem", "msg") for line in Path(f"/proc/sysvipc/{kind}").read_text().splitlines()
+                    if str(0x5eed) in line.split()[:1]}
+
+
+def called(listener: socket.socket) -> bool:
+    try:
+        listener.accept()[0].close()
+        return True
+    except BlockingIOError:
+        return False
+
+
+# The run as a whole
+
+
+def test_the_runs_end_and_say_what_is_wrong(graded):
+    assert graded.status["grade"] == 0, graded.said["grade"]
+    good = len(HANDED_IN) + NEIGHBORS + sum(row.points != UNGRADABLE_POINTS for row in MALFORMED.values())
+    assert f"{good} graded, 0 ungradable" in graded.said["grade"]
+    assert graded.status["tricks"] == 1 and graded.status["feedback"] == graded.status["export"] == 0
+    for said in graded.said.values():
+        assert "Traceback" not in said and all(sign.isprintable() or sign in "\n\r" for sign in said)
+
+
+def test_the_neighbors_have_all_their_points(graded):
+    points = graded.points()
+    neighbors = [student for student in points if student.endswith("honest")]
+    assert len(neighbors) == NEIGHBORS and {student: points[student] for student in neighbors} == dict.fromkeys(neighbors, RIGHT)
+
+
+def test_nothing_is_left_over(graded):
+    assert graded.found["processes"] == [] and graded.found["victim"] == (None, psutil.STATUS_SLEEPING)
+    assert graded.found["files"] == set() and graded.found["temporary"] == [] and graded.found["calls"] == []
+    assert graded.found["submitted"] and graded.found["home"]
+
+
+def test_nothing_is_in_the_course_that_does_not_belong_there(graded):
+    assert {entry.name for entry in graded.root.iterdir()} == {
+        "source", "release", "submitted", "autograded", "feedback", "grading", "gradebook.db", "nbgrader_config.py", f"{RLOO}.csv"}
+    assert {entry.name for entry in (graded.root / "grading").iterdir()} == {RLOO, "seed", "lock"}
+    students = set(graded.points())
+    for step, file in (("autograded", f"{RLOO}.ipynb"), ("feedback", f"{RLOO}.html")):
+        assert {entry.name for entry in (graded.root / step).iterdir()} == students
+        assert {str(entry.relative_to(graded.root / step)) for entry in (graded.root / step).rglob("*") if entry.is_file()} == {
+            f"{student}/{RLOO}/{file}" for student in students}
+
+
+# Each attack
+
+
+@pytest.mark.parametrize("name", HANDED_IN)
+def test_an_attack_earns_what_it_earned_and_learns_nothing(graded, name):
+    attack, student = ATTACKS[name], name_of(name)
+    earned = {question: RIGHT[question] if number in attack.right else 0.0 for number, question in QUESTIONS.items()} | {WRITTEN: None}
+    points = graded.points()[student]
+    if attack.loses:
+        assert all(given == earned[question] or given == 0 for question, given in points.items() if question != WRITTEN), points
+    else:
+        assert points == earned, read_record(graded.root / "grading" / RLOO / student / "record.json").questions
+    assert GAINED not in graded.outputs(student)
+    assert secrets_in(graded, graded.text(student)) == []
+
+
+def secrets_in(graded: Class, text: str) -> list[str]:
+    known = [*graded.canaries.values(), str(SEED), str(graded.root), str(graded.home), *INPUTS, *COURSE_LINES]
+    return [secret for secret in known if secret in text]
+
+
+@pytest.mark.parametrize("name", [name for name in HANDED_IN if name.startswith("output-")])
+def test_what_an_attacker_wrote_is_not_alive_on_a_page(graded, name):
+    """Formgrader: no tag, attribute or address that the page of an honest student does not have."""
+    notebook = nbformat.read(graded.autograded(name_of(name)), 4)
+    page, honest = Page(render(notebook)), honest_page(graded)
+    assert page.alive() == honest.alive()
+    assert addresses(page) == addresses(honest)
+    prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type != "code" and cell.id.startswith(("note", WRITTEN)))
+    assert not re.search(r"\\(?:href|style|class|cssId|require|unicode)\b", prose)
+
+
+def honest_page(graded: Class) -> Page:
+    return Page(render(nbformat.read(graded.autograded(next(student for student in graded.points() if student.endswith("honest"))), 4)))
+
+
+def addresses(page: Page) -> set[str]:
+    return {attributes[name] for _, attributes in page.tags for name in ("href", "src", "action", "data") if attributes.get(name)}
+
+
+class Feedback(HTMLParser):
+    """The tags of a feedback page, each with the names of its attributes."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.tags = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags |= {(tag, name) for name, _ in attributes} or {(tag, "")}
+
+
+def test_a_feedback_page_has_only_the_tags_of_feedback(graded):
+    known = {("html", "lang"), ("head", ""), ("meta", "charset"), ("meta", "name"), ("meta", "content"), ("meta", "http-equiv"),
+             ("title", ""),
+             ("style", ""), ("body", ""), ("h1", ""), ("h2", ""), ("p", ""), ("p", "class"), ("b", ""), ("code", ""), ("details", "class"),
+             ("details", "open"), ("summary", ""), ("ul", ""), ("li", ""), ("li", "class"), ("div", "class"), ("table", ""), ("tr", ""),
+             ("th", ""),
+             ("td", ""), ("span", "class"), ("pre", ""), ("br", "")}
+    for student in graded.points():
+        page = graded.page(student)
+        assert Feedback(page).tags <= known, student
+        assert all(sign.isprintable() or sign == "\n" for sign in page), student
+        assert len(page) < 200_000
+
+
+# Tricks with folders and files
+
+
+@pytest.mark.parametrize("name", TRICKS)
+def test_a_trick_with_files_gets_its_points_or_its_reason(graded, name):
+    trick, points = TRICKS[name], graded.points()
+    if trick.outcome == "stray":
+        shown = "".join(sign if sign.isprintable() else " " for sign in trick.student)
+        assert trick.student not in points and re.search(rf"{re.escape(shown[:60])}.*\|", graded.said["tricks"])
+        return
+    record = read_record(graded.root / "grading" / RLOO / trick.student / "record.json")
+    assert points[trick.student] == (RIGHT if trick.outcome == "right" else dict.fromkeys(POINTS)), record
+    if trick.outcome == "ungradable":
+        assert record.status == UNGRADABLE and record.reason.en and record.reason.zh
+    own = graded.canaries["neighbor"]  # a right file is a neighbor's
+    assert [secret for secret in secrets_in(graded, graded.text(trick.student)) if secret != own] == []
+
+
+# Malformed files, graded in the same runs
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_file_gets_its_right_score_or_a_reason(graded, name):
+    student, row = f"malformed-{name}", MALFORMED[name]
+    record = read_record(graded.root / "grading" / RLOO / student / "record.json")
+    assert graded.points()[student] == {question.key: question.score for question in record.questions} == row.points, record.questions
+    assert (record.status == UNGRADABLE) == (row.points == UNGRADABLE_POINTS)
+    if record.status == UNGRADABLE:
+        assert record.reason.en in graded.said["tricks"] and record.reason.zh in graded.page(student)
+
+
+# That these tests can fail: the same attacks where nothing is locked up
+
+
+@pytest.mark.parametrize("name", [name for name, attack in HANDED_IN.items() if attack.succeeds])
+def test_an_attack_succeeds_where_nothing_is_locked_up(graded, name):
+    got = graded.unprotected[name]
+    if ATTACKS[name].succeeds == "reads":
+        assert GAINED in got["printed"] or secrets_in(graded, got["printed"])
+    else:
+        assert len(got["passed"]) > len(ATTACKS[name].right), got
+
+
+def test_every_kind_of_secret_is_found_where_nothing_is_locked_up(graded):
+    """So that no canary is planted where nobody would find it."""
+    found = {secret for got in graded.unprotected.values() for secret in secrets_in(graded, got["printed"])}
+    planted = {*graded.canaries.values(), str(SEED), str(graded.root)}
+    assert planted - found == {graded.canaries["privatechecks"]}  # the instructor's file is outside of the course
+
+
+# The other isolations
+
+
+@pytest.mark.skipif(not ALL, reason="not run: with ALL=1 only")
+@pytest.mark.parametrize("isolation", [UID, LANDLOCK])
+def test_escapes_and_exhaustion_in_the_other_isolations(isolation, tmp_path):
+    """By the judge itself, which is what the command uses where bubblewrap is missing."""
+    if not landlock.version():
+        needs.not_run("this kernel has no Landlock", "a kernel of 5.13 or later with Landlock switched on")
+    try:
+        judge = Judge(isolation)
+    except SandboxError as error:
+        needs.not_run(f"the isolation {isolation} does not work here ({error})", "root")
+    victim = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(10**6)"])
+    known = Known(str(tmp_path), str(tmp_path), str(ROOT), str(tmp_path / "socket"), f"mark-{secrets.token_hex(8)}", victim.pid, 9)
+    learner, questions = build_notebook(rloo(), "en", "learner"), questions_of(rloo())
+    failed = {}
+    try:
+        for name, attack in ATTACKS.items():
+            if not name.startswith(("escape-", "exhaustion-", "reading-", "protocol-")):
+                continue
+            code = read_submission(hostile_notebook(attack, known, learner), rloo()).code
+            judgement = judge.grade(code, questions)
+            scores = {result.key: result.score for result in judgement.questions}
+            earned = {question: RIGHT[question] if number in attack.right else 0.0 for number, question in QUESTIONS.items()}
+            gained = [cell.stdout for cell in judgement.cells if GAINED in cell.stdout]
+            if gained or (scores != earned and not attack.loses) or victim.poll() is not None or outside(known):
+                failed[name] = gained, scores, outside(known)
+    finally:
+        judge.close()
+        victim.send_signal(signal.SIGKILL)
+        victim.wait()
+    assert failed == {}

@@ -1,4 +1,4 @@
-"""How the shipped checkpoints were made: python -m advantagelab.tinylm.pretrain NAME [--seed N] [--out FILE]. One to two minutes of CPU.
+"""How the shipped checkpoints were made: python -m advantagelab.tinylm pretrain NAME [--seed N] [--out FILE]. One to two minutes of CPU.
 
 Shipped are `half --seed 0` and `direct --seed 1`. Seeds of `direct` differ in how deep the habit of answering at once lies: with the same
 probability of showing work a teacher finds it in some after 40 steps, in others not in 75.
@@ -7,7 +7,6 @@ Ordinary next-token training on correct answers, in two styles. It is stopped ea
 model is what reinforcement learning needs, right in some of its samples and wrong in others.
 """
 
-import argparse
 import random
 import sys
 import time
@@ -141,21 +140,8 @@ def report(model: TinyLM) -> dict[str, dict[str, float]]:
     return figures
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("name", choices=RECIPES)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, help="file to write (default: NAME-SEED.safetensors here)")
-    arguments = parser.parse_args()
+def make(name: str, seed: int, file: Path) -> None:
+    """Pretrain by the recipe of this name, and write the checkpoint. | 按该名称的配方预训练，并写出检查点。"""
     torch.set_num_threads(1)
-    recipe = RECIPES[arguments.name]
-    model = pretrain(recipe, arguments.seed)
-    file = arguments.out or Path(f"{arguments.name}-{arguments.seed}.safetensors")
-    about = {"recipe": repr(recipe), "seed": str(arguments.seed), "torch": torch.__version__}
-    checkpoint.save(model, file, about)
-    for context, figures in report(checkpoint.load(file)).items():
-        print(context, " · ".join(f"{name} {figure:.4f}" for name, figure in figures.items()))
-
-
-if __name__ == "__main__":
-    main()
+    model = pretrain(RECIPES[name], seed)
+    checkpoint.save(model, file, {"recipe": repr(RECIPES[name]), "seed": str(seed), "torch": torch.__version__})

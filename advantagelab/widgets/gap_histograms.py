@@ -96,7 +96,8 @@ def describe_gaps(base: str, tokens: str, least: float) -> Words:
         parts.append(text(
             f"{en[0].upper()}{en[1:]}: below {low} are {below[0]} of the tokens of right completions and {below[1]} of wrong ones, "
             f"above {high} {above[0]} and {above[1]}.",
-            f"{zh}：间隙小于 {low} 的，占正确回答 Token 的 {below[0]}、错误回答的 {below[1]}；大于 {high} 的，占 {above[0]} 和 {above[1]}。"))
+            f"{zh}：间隙小于 {low} 的，占正确回答 Token 的 {below[0]}、错误回答的 {below[1]}；"
+            f"大于 {high} 的，占 {above[0]} 和 {above[1]}。"))
         mean = [number(numbers["negative"]["mean"], 3) for numbers in (right, wrong)]
         sizes.append(text(f"{mean[0]} in right and {mean[1]} in wrong completions", f"正确回答中 {mean[0]}，错误回答中 {mean[1]}"))
     caption = text(f"Mean of the negative gaps: {sizes[0]} with the answer-free teacher, {sizes[1]} with the privileged one.",

@@ -83,7 +83,7 @@ PAIRS = {
     "accuracy": (HELD_OUT, Measure("seen_accuracy", ("accuracy, products trained on", "训练集正确率"), SHARE)),
     "reward": (
         Measure("reward", ("mean reward in training", "训练中的平均奖励"), SHARE),
-        Measure("majority_accuracy", ("groups whose majority is right", "多数答对的组"), SHARE),
+        Measure("majority_accuracy", ("groups whose majority is right", "多数答案正确的组"), SHARE),
     ),
     "logps": (
         Measure("answer_logp", ("log-probability of an answer token", "答案 Token 的对数概率"), digits=3),
@@ -107,7 +107,7 @@ PAIRS = {
 def pair_name(pair: str) -> str:
     return {
         "accuracy": text("accuracy, held out and trained on", "正确率：留出集与训练集"),
-        "reward": text("reward, and whether the majority is right", "奖励，与多数是否答对"),
+        "reward": text("reward, and whether the majority is right", "奖励，与多数答案是否正确"),
         "logps": text("log-probability of answer and other tokens", "答案与其他 Token 的对数概率"),
         "answers": text("different answers", "不同答案的个数"),
         "zero_variance": text("zero-variance groups: right, wrong", "零方差组：全对、全错"),

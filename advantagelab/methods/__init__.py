@@ -85,11 +85,11 @@ CAST_REST = [name for name, entry in METHODS.items() if entry.group == "cast" an
 
 # The sweep: methods, base and RL seeds, what is most needed first.
 PLAN = [
-    (MAIN, "half", [0, 1]),
-    (["grpo", *CAST_FIRST], "direct", [0, 1]),
-    (MAIN, "half", [2, 3, 4]),
+    (MAIN, "half", [0]),
+    (["grpo", *CAST_FIRST], "direct", [0]),
+    (MAIN, "half", [1, 2, 3, 4]),
     (CAST_REST, "direct", [0]),
-    (["grpo", *CAST_FIRST], "direct", [2, 3, 4]),
+    (["grpo", *CAST_FIRST], "direct", [1, 2, 3, 4]),
     (MAIN, "half-1", [0, 1, 2]),
     (["grpo", "cast_direct"], "instructed-0", [0, 1, 2]),
     (CAST_REST, "direct", [1, 2]),

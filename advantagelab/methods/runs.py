@@ -1,7 +1,9 @@
 """Running: one method, or all of the plan in several processes."""
 
 import multiprocessing
+import os
 import signal
+import threading
 import time
 
 import torch
@@ -41,8 +43,14 @@ def sweep(processes: int) -> None:
 
 
 def _prepare_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C ends the sweep, which ends its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C ends the sweep, and with it its workers
+    threading.Thread(target=_end_with_the_sweep, daemon=True).start()
     torch.set_num_threads(1)
+
+
+def _end_with_the_sweep() -> None:
+    multiprocessing.parent_process().join()
+    os._exit(1)
 
 
 def _run_job(job: Job) -> tuple[Job, dict]:

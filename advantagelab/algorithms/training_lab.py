@@ -155,8 +155,7 @@ def cast_method(
 
 
 def teacher_kl(batch: Batch) -> torch.Tensor:
-    """KL from the teacher's next-token distributions to the policy's, summed over tokens: what distillation makes small.
-    | 策略与教师的下一 Token 分布之间的 KL，对 Token 求和：蒸馏要减小的量。
+    """KL from the teacher, summed over tokens: what distillation makes small. | 与教师的 KL，对 Token 求和：蒸馏要减小的量。
 
     returns: one number: KL(policy, teacher) over the whole vocabulary at each valid token, mean over completions
              | 一个数：每个有效 Token 处在整个词表上的 KL(策略, 教师)，求和后对回答取平均

@@ -21,6 +21,7 @@ COURSE = read_course()
 LESSONS = [read_lesson(COURSE, entry.name) for entry in COURSE.lessons]
 BOTH = pytest.mark.parametrize("language", LANGUAGES)
 EVERY = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.entry.name)
+WITH_TODOS = pytest.mark.parametrize("lesson", [lesson for lesson in LESSONS if lesson.functions], ids=lambda lesson: lesson.entry.name)
 
 # Runs before a kernel's own code: the course's package is hidden, and any look outside the machine is written down and refused.
 OUTSIDE_REFUSED = """
@@ -105,7 +106,7 @@ def test_run_all_on_the_untouched_notebook_goes_to_the_end(lesson, language, tmp
         assert [output.ename for output in cell.outputs if output.output_type == "error"] == ["ChecksFailed"]
 
 
-@EVERY
+@WITH_TODOS
 @BOTH
 def test_filling_in_the_regions_alone_passes_every_visible_check(lesson, language, tmp_path):
     notebook = learner_notebook(lesson, language)

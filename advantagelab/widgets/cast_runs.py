@@ -9,7 +9,7 @@ from .panel import Panel, Picture, Words, dropdown, is_static, question
 from .runs import HELD_OUT, LOOKS, SHARE, SIZE, Measure, describe_runs, draw_runs, frame_runs, read_runs
 
 WORKED = Measure("held_out_worked", ("held-out completions that show work", "留出集上写出过程的回答"), SHARE)
-FLIPS = Measure("flips", ("tokens pushed against their reward", "与奖励方向相反的 Token"), SHARE)
+FLIPS = Measure("flips", ("tokens pushed against right or wrong", "推动方向与对错相反的 Token"), SHARE)
 
 
 class Series(NamedTuple):

@@ -148,7 +148,7 @@ def _chart(axes: Axes, runs: dict[str, Run], looks: dict[str, dict], measure: Me
     axes.text(last / 2, -0.125, plot_text("step", "步"), ha="center", va="top", fontsize=9)
     if second:
         axes.axvspan(1.05 * last, edge, color=LIGHT_GRAY, linewidth=0, zorder=0)
-        axes.text(1.135 * last, -0.125, plot_text("2nd model", "第二模型"), ha="center", va="top", fontsize=9)
+        axes.text(edge, -0.125, plot_text("2nd model", "第二模型"), ha="right", va="top", fontsize=9)
     places = np.linspace(1.075, 1.195, len(runs)) * last if len(runs) > 1 else [1.135 * last]
     for place, (name, run) in zip(places, runs.items(), strict=True):
         values = (run.measures[measure.name] - low) / (high - low)

@@ -1,4 +1,4 @@
-"""From the records, the thin files that notebooks draw: bands.json for lessons 03–06, runs.json for the training lab.
+"""From the records, the thin files that notebooks draw: bands.json for lessons 03–06, runs.json and gap.json for the training lab.
 
 Numbers of single steps are noisy and many, so each evaluation gets the mean of the steps since the one before it; the first, at step 0,
 gets step 0, whose completions are the start model's.
@@ -18,9 +18,10 @@ def write_bands() -> None:
     records = {file.stem: read_record(file.stem) for file in sorted(FOLDER.glob("*.json"))}
     runs = {key: thin(record) for key, record in records.items() if "seeds" in record}
     bands = {key: band(runs[key]) for key in IN_LESSONS if key in runs}
-    for name, content in (("runs", runs), ("bands", bands)):
+    for name, content in (("runs", runs), ("bands", bands), ("gap", records["gap"])):
         write_json(RECORDED / f"{name}.json", rounded(content, 3))
-        print(f"{name}.json: {len(content)} methods, {(RECORDED / f'{name}.json').stat().st_size / 1000:.1f} kB")
+        print(f"{name}.json: {(RECORDED / f'{name}.json').stat().st_size / 1000:.1f} kB")
+    print(f"{len(runs)} methods, {len(bands)} of them in the lessons")
 
 
 def thin(record: dict) -> dict:

@@ -73,10 +73,12 @@ def columns(rows: list[dict[str, float]]) -> dict[str, list[float]]:
 
 
 def rounded(value, digits: int = 4):
-    """Numbers to so many significant digits, whatever they stand in."""
+    """Fractions to so many significant digits, whatever they stand in."""
     if isinstance(value, dict):
         return {name: rounded(part, digits) for name, part in value.items()}
     if isinstance(value, list):
         return [rounded(part, digits) for part in value]
+    if isinstance(value, (int, str)):
+        return value
     number = float(f"{value:.{digits}g}")
     return int(number) if number == int(number) else number

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from . import checkpoint, pretrain
+from .tasks import task_of
 
 
 def main() -> None:
@@ -15,7 +16,7 @@ def main() -> None:
     arguments = parser.parse_args()
     file = arguments.out or Path(f"{arguments.name}-{arguments.seed}.safetensors")
     pretrain.make(arguments.name, arguments.seed, file)
-    for context, figures in pretrain.report(checkpoint.load(file)).items():
+    for context, figures in pretrain.report(checkpoint.load(file), task_of(file)).items():
         print(context, " · ".join(f"{name} {figure:.4f}" for name, figure in figures.items()))
 
 

@@ -19,7 +19,7 @@ from .batch import Batch, compare_neighbors, prompt_tensor, roll_out
 from .checkpoint import load
 from .measure import describe, evaluate
 from .model import TinyLM, score, score_in_parts
-from .products import TRAINING, Product
+from .tasks import Problem, task_of
 from .unfinished import unfinished
 
 
@@ -120,15 +120,15 @@ def train(
     base: str | Path = "half",
     seed: int = 0,
     settings: Settings | None = None,
-    pool: list[Product] | None = None,
+    pool: list[Problem] | None = None,
     watch: Callable[[Record], None] = print_progress,
 ) -> Record:
     """Train the tiny model with a method. | 用一种方法训练这个微型模型。
 
-    base: "half" or "direct", or the file of another checkpoint; seed: of the pool of prompts and of all sampling
-          | 检查点名称或文件；种子决定提示池与全部采样
+    base: "half" or "direct", or the file of another checkpoint, which names its task; seed: of the pool of prompts and of all sampling
+          | 检查点名称或文件，任务由其自述；种子决定提示池与全部采样
     settings: default usual_settings() | 默认 usual_settings()
-    pool: the products to train on (default: settings.pool products, drawn by the seed from those that are not held out) | 用来训练的题目
+    pool: the problems to train on (default: settings.pool problems, drawn by the seed from those that are not held out) | 用来训练的题目
     watch: called with the record after every step, and once more at the end, such as to draw it
            | 每步之后以记录为参数调用，结束时再调用一次，例如用来画图
     returns: the record; Stop (KeyboardInterrupt) ends the run early and keeps what was learned | 中途停止时保留已学到的内容
@@ -142,7 +142,8 @@ def train(
     reference = _frozen_copy(policy)
     teacher = _frozen_copy(policy)
     optimizer = torch.optim.AdamW(policy.parameters(), lr=settings.learning_rate, weight_decay=0.0)
-    pool = pool or random.Random(seed).sample(TRAINING, settings.pool)
+    training, held_out = task_of(base).split()
+    pool = pool or random.Random(seed).sample(training, settings.pool)
     generator = torch.Generator().manual_seed(seed)
     record = Record(str(base), seed, settings, policy)
     queue: list[int] = []
@@ -151,7 +152,7 @@ def train(
     try:
         for step in range(settings.steps):
             if step % settings.evaluate_every == 0:
-                _evaluate(record, step, pool)
+                _evaluate(record, step, pool, held_out)
 
             while len(queue) < settings.prompts:
                 queue += torch.randperm(len(pool), generator=generator).tolist()
@@ -179,7 +180,7 @@ def train(
 
             record.steps.append(describe(batch))
             watch(record)
-        _evaluate(record, settings.steps, pool)
+        _evaluate(record, settings.steps, pool, held_out)
     except KeyboardInterrupt:
         record.stopped = True
     except (NotImplementedError, NameError) as error:
@@ -245,9 +246,9 @@ def _require(condition: bool, en: str, zh: str) -> None:
         raise ValueError(f"{en} | {zh}")
 
 
-def _evaluate(record: Record, step: int, pool: list[Product]) -> None:
+def _evaluate(record: Record, step: int, pool: list[Problem], held_out: list[Problem]) -> None:
     with _timed(record, "evaluation"):
-        record.evaluations.append({"step": step, **evaluate(record.policy, pool)})
+        record.evaluations.append({"step": step, **evaluate(record.policy, pool, held_out)})
 
 
 @contextmanager

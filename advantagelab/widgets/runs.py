@@ -82,7 +82,7 @@ HELD_OUT = Measure("held_out_accuracy", ("accuracy, held-out products", "留出�
 PAIRS = {
     "accuracy": (HELD_OUT, Measure("seen_accuracy", ("accuracy, products trained on", "训练集正确率"), SHARE)),
     "reward": (
-        Measure("reward", ("mean reward in training", "训练中的平均奖励"), SHARE),
+        Measure("reward", ("mean reward in training", "训练中的平均奖励")),
         Measure("majority_accuracy", ("groups whose majority is right", "多数答案正确的组"), SHARE),
     ),
     "logps": (

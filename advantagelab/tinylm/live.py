@@ -79,8 +79,9 @@ class LiveRun:
         for place, name in enumerate(self._measures):
             axes = figure.add_axes(((place + 0.15) / count, 0.28, 0.8 / count, 0.61))
             measure = MEASURES[name]
-            last = max([steps, *(band["steps"][-1] for band in self._bands.values())])
-            axes.set(title=plot_text(*measure.title), xlim=(0, last), ylim=measure.limits, xlabel=plot_text("step", "步数"))
+            last = max(steps, Settings().steps)
+            axes.set(title=plot_text(*measure.title), xlabel=plot_text("step", "步数"), ylim=measure.limits,
+                     xlim=(0, last), xticks=range(0, last + 1, 15 * round(last / 60)))
             for band, look in zip(self._bands.values(), LOOKS):
                 mean, low, high = (_numbers(band[name][part]) for part in ("mean", "low", "high"))
                 axes.fill_between(band["steps"], low, high, color=look["color"], alpha=0.18, linewidth=0)

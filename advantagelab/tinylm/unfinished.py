@@ -15,9 +15,9 @@ def unfinished(error: NotImplementedError | NameError, method) -> Unfinished | N
         place = place.tb_next
     en, _, zh = str(error).partition(" | ")
     if isinstance(error, NotImplementedError) and en.startswith("TODO"):
-        name = place.tb_frame.f_code.co_name
+        name, number = place.tb_frame.f_code.co_name, en.partition(":")[0]
         return Unfinished(f"`{name}` is still open ({en}): write it, then run this cell again | "
-                          f"`{name}` 尚未完成（{zh or en}）：写好之后再运行本单元")
+                          f"`{name}` 尚未完成（{number}：{zh}）：写好之后再运行本单元")
     # In the cell that builds the method a name is a function of an earlier cell; anywhere else it is the learner's slip, shown as such.
     own_cells = {part.__code__.co_filename for part in (method.rewards, method.advantages, method.loss) if hasattr(part, "__code__")}
     if isinstance(error, NameError) and place.tb_frame.f_code.co_filename in own_cells:

@@ -7,11 +7,11 @@ gets step 0, whose completions are the start model's.
 from ..tinylm.recorded import FOLDER as RECORDED
 from .records import FOLDER, read_record, rounded, write_json
 
-# The methods of the lessons, and what their pictures show.
+# The methods that the cells of lessons 03–06 name, and what their pictures show.
 IN_LESSONS = ("grpo", "rloo", "majority_vote", "soft_consensus", "om_grpo", "om_grpo_car", "grpo.direct", "cast", "cast_no_flips",
-              "cast_no_verifier", "cast_lagged", "cast_refresh_1", "cast_dead_band_0.3", "distillation", "grpo_teacher")
-MEASURES = ("held_out_accuracy", "majority_accuracy", "reward", "unique_answers", "answer_logp", "zero_variance_right",
-            "zero_variance_wrong")
+              "cast_flip_down", "cast_flip_up", "cast_no_verifier", "cast_none", "cast_lagged", "cast_refresh_10", "cast_dead_band_0.3",
+              "cast_delta_1")
+MEASURES = ("held_out_accuracy", "reward", "majority_accuracy", "zero_variance_wrong")
 
 
 def write_bands() -> None:

@@ -33,12 +33,17 @@ def recorded_seeds(name: str, base: str) -> set[int]:
 
 
 def configuration(name: str, base: str) -> dict:
+    about = checkpoint.about(base_file(base))
+    return configuration_of(name, base, int(about["seed"]), about["recipe"])
+
+
+def configuration_of(name: str, base: str, pretraining_seed: int, recipe: str) -> dict:
     """What was run: all that decides the outcome but the seed and the versions."""
-    entry, about = METHODS[name], checkpoint.about(base_file(base))
+    entry = METHODS[name]
     return {
         "method": name, "title": list(entry.title), "group": entry.group,
         "function": entry.function.__name__, "arguments": entry.arguments,
-        "base": base, "pretraining_seed": int(about["seed"]), "recipe": about["recipe"],
+        "base": base, "pretraining_seed": pretraining_seed, "recipe": recipe,
         "settings": asdict(entry.settings),
     }
 

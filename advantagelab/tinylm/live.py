@@ -102,7 +102,7 @@ class LiveRun:
         if record.settings.steps < usual:
             total = record.settings.steps
             words = plot_text(f"quick mode: {total} of {usual} steps", f"快速模式：{usual} 步只走 {total} 步")
-            figure.axes[0].text(0.5, 0.06, words, transform=figure.axes[0].transAxes, ha="center", bbox=PAPER)
+            figure.axes[0].text(0.5, 0.91, words, transform=figure.axes[0].transAxes, ha="center", bbox=PAPER)
         return self._words(record)
 
     def _words(self, record: Record) -> Words:

@@ -132,7 +132,7 @@ def test_training_shows_one_picture_or_one_sentence(lesson, language, tmp_path):
     (done,) = [cell for cell in run_alone(notebook, tmp_path / "done").cells if cell.id == "train-cell"]
     (shown,) = done.outputs
     steps = 105 if os.environ.get("ALL") else 4
-    assert shown.data["image/png"] and {"en": f"at step {steps}.", "zh": f"第 {steps} 步"}[language] in shown.data["text/plain"]
+    assert shown.data["image/png"] and {"en": f"at step {steps};", "zh": f"第 {steps} 步"}[language] in shown.data["text/plain"]
 
 
 @EVERY

@@ -1,6 +1,6 @@
 r"""Two tasks whose partial results are uncertain, so that the work itself can go wrong, and decides the answer when it does.
 
-chains: `47+38-15+62=`, the last two digits of the sum, worked `85,70,\boxed{32}`.
+chains: `9+5-2-9+6-9=`, worked `14,12,03,09,\boxed{00}`: the sums after each term; the last one stands in the box.
 scaled sums: `(7+6-4)*8=`, worked `13,09,00,72,\boxed{072}`: the sums, then tens and units of the last one times the factor.
 """
 

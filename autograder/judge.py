@@ -74,6 +74,8 @@ class Judgement:
 
 def questions_of(lesson: Lesson, checks_module: ModuleType | None = None, private_checks: ModuleType | None = None) -> list[Question]:
     """The lesson's questions that are graded by checks: the visible ones, the hidden ones, an instructor's private ones."""
+    if not lesson.functions:
+        return []
     checks = vars(checks_module or importlib.import_module(f"lessons.{lesson.entry.name}.checks"))
     private = vars(private_checks) if private_checks else {}
     exercises = {cell.exercise: cell.key for cell in lesson.cells if cell.role == "exercise"}
@@ -95,7 +97,12 @@ class Judge:
         self._zygote, self.isolation = chosen or ((Zygote(isolation).wait(), isolation) if isolation else choose(unsafe))
 
     def grade(self, code: Sequence[Code], questions: Sequence[Question]) -> Judgement:
-        """Run the cells and judge the questions. SandboxError if no process can be made; the submission is not to blame for that."""
+        """Run the cells and judge the questions. SandboxError if no process can be made; the submission is not to blame for that.
+
+        Without a question that checks grade nothing is run: a person reads the lesson's written answers.
+        """
+        if not questions:
+            return Judgement((), (), self.isolation, ())
         for _ in range(ATTEMPTS):
             zygote = self._zygote
             judgement = self._grade(code, questions)

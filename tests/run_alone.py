@@ -12,6 +12,6 @@ from nbclient import NotebookClient
 path = Path(sys.argv[1])
 notebook = nbformat.read(path, 4)
 try:
-    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}).execute()
+    NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}).execute()
 finally:
     nbformat.write(notebook, path)

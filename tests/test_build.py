@@ -1,5 +1,9 @@
 """The build: what it refuses, each shown on a lesson that is good but for one edit; and what it makes of a good one."""
 
+import hashlib
+import io
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -8,6 +12,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from fontTools.ttLib import TTFont
 
 import lessons._build.build as builder
 import lessons._build.notebook as notebook_module
@@ -15,7 +20,7 @@ from lessons.__main__ import main
 from lessons._build.course import ROOT, read_course
 from lessons._build.lesson import read_lesson
 from lessons._build.notebook import build_notebook
-from lessons._build.payload import payload_files, unpack
+from lessons._build.payload import pack, payload_files, unpack
 from lessons._build.refusal import Refused
 from tests.tiny_course import (
     ALGORITHM,
@@ -550,6 +555,54 @@ def test_payload_carries_the_widgets_that_are_named_and_what_these_import():
     assert "clip" not in files["advantagelab/widgets/__init__.py"].decode()
     with pytest.raises(Refused, match="there is no widget nothing_such"):
         payload_files("widgets.nothing_such()")
+
+
+TRAINS = """
+from advantagelab.tinylm import train
+from advantagelab.tinylm.live import LiveRun
+train(method, base="direct", watch=LiveRun("grpo"))
+"""
+
+
+def test_payload_carries_the_checkpoint_that_is_named_and_the_records_that_are_read():
+    files = payload_files(TRAINS)
+    data = {name for name in files if not name.endswith((".py", ".otf", ".txt"))}
+    assert data == {"advantagelab/tinylm/checkpoints/direct.safetensors", "advantagelab/tinylm/recorded/bands.json"}
+    assert len(files["advantagelab/tinylm/recorded/bands.json"]) <= 20_000
+    assert {"advantagelab/tinylm/live.py", "advantagelab/widgets/panel.py", "advantagelab/widgets/style.py"} <= files.keys()
+    assert not [name for name in files if re.search("algorithms|methods|trainers", name)]
+    assert len(pack(files)[0]) < 440_000
+    assert not [name for name in payload_files("widgets.reward_flow()") if "tinylm" in name]
+
+
+def test_refuses_training_without_a_named_checkpoint():
+    with pytest.raises(Refused, match="names no checkpoint"):
+        payload_files(TRAINS.replace("direct", "dirct"))
+
+
+def test_what_is_drawn_over_records_has_its_hanzi():
+    files = payload_files(TRAINS)
+    characters = TTFont(io.BytesIO(files["advantagelab/fonts/AdvantageLabSansSC.otf"])).getBestCmap()
+    titles = "".join(band["title"][1] for band in json.loads(files["advantagelab/tinylm/recorded/bands.json"]).values())
+    assert set(map(ord, titles + "你的训练快速模式步数留出集正确率")) <= characters.keys()
+
+
+def test_the_set_up_cell_unpacks_every_file_as_it_was(tmp_path):
+    """Binary files too: run from an empty folder, with no package installed, the cell's own copy is what is imported."""
+    files = payload_files(TRAINS)
+    payload, digest = pack(files)
+    source = notebook_module.SETUP_TEMPLATE
+    for name, value in (("LANGUAGE", "zh"), ("VERSION", "0.0.test"), ("DIGEST", digest), ("PAYLOAD", payload)):
+        source = source.replace(f'"{name}"', f'"{value}"')
+    source += "\nimport pathlib\nfolder = pathlib.Path(advantagelab.__file__).parents[1]\n" + (
+        "for file in sorted(folder.rglob('*')):\n    if file.is_file() and '__pycache__' not in file.parts:\n"
+        "        print(hashlib.sha256(file.read_bytes()).hexdigest(), file.relative_to(folder).as_posix())\n")
+    (tmp_path / "cell.py").write_text("import hashlib\n" + source, encoding="utf-8")
+    done = subprocess.run([sys.executable, "cell.py"], cwd=tmp_path, capture_output=True, text=True,
+                          env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"})
+    assert done.returncode == 0, done.stderr
+    listed = dict(reversed(line.split(" ", 1)) for line in done.stdout.splitlines()[1:])
+    assert listed == {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
 
 
 def test_refuses_a_payload_over_its_limit(tmp_path, monkeypatch):

@@ -21,6 +21,7 @@ COURSE = read_course()
 LESSONS = [read_lesson(COURSE, entry.name) for entry in COURSE.lessons]
 BOTH = pytest.mark.parametrize("language", LANGUAGES)
 EVERY = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.entry.name)
+WITH_TODOS = pytest.mark.parametrize("lesson", [lesson for lesson in LESSONS if lesson.functions], ids=lambda lesson: lesson.entry.name)
 
 # Runs before a kernel's own code: the course's package is hidden, and any look outside the machine is written down and refused.
 OUTSIDE_REFUSED = """
@@ -48,14 +49,15 @@ def learner_notebook(lesson, language: str) -> nbformat.NotebookNode:
 def run_alone(notebook: nbformat.NotebookNode, folder: Path, python: Path = Path(sys.executable)) -> nbformat.NotebookNode:
     """The notebook after Run All in an empty folder."""
     site, work = folder / "site", folder / "work"
-    site.mkdir()
+    site.mkdir(parents=True)
     work.mkdir()
     log = folder / "outside.log"
     (site / "sitecustomize.py").write_text(OUTSIDE_REFUSED.format(root=str(ROOT), log=str(log)))
     path = work / "lesson.ipynb"
     nbformat.write(notebook, path)
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "ADVANTAGELAB", "NBGRADER"))}
-    environment |= {"PYTHONPATH": str(site), "OMP_NUM_THREADS": "1", "HOME": str(folder), "IPYTHONDIR": str(folder / "ipython")}
+    environment |= {"PYTHONPATH": str(site), "OMP_NUM_THREADS": "1", "HOME": str(folder), "IPYTHONDIR": str(folder / "ipython"),
+                    "ADVANTAGELAB_QUICK": "0" if os.environ.get("ALL") else "1"}  # training: a few steps, or the whole run
     ran = subprocess.run([python, ROOT / "tests" / "run_alone.py", path], env=environment, cwd=work, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr[-3000:]
     assert not log.exists(), f"the notebook looked outside: {log.read_text()}"
@@ -105,7 +107,7 @@ def test_run_all_on_the_untouched_notebook_goes_to_the_end(lesson, language, tmp
         assert [output.ename for output in cell.outputs if output.output_type == "error"] == ["ChecksFailed"]
 
 
-@EVERY
+@WITH_TODOS
 @BOTH
 def test_filling_in_the_regions_alone_passes_every_visible_check(lesson, language, tmp_path):
     notebook = learner_notebook(lesson, language)
@@ -116,6 +118,21 @@ def test_filling_in_the_regions_alone_passes_every_visible_check(lesson, languag
     (summary,) = [cell for cell in notebook.cells if cell.id == "all-checks"]
     total = len(lesson.functions)
     assert f"{total} of {total} TODOs done" in text_of(summary), text_of(summary)
+
+
+@BOTH
+@pytest.mark.parametrize("lesson", [lesson for lesson in LESSONS if any(cell.key == "train-cell" for cell in lesson.cells)],
+                         ids=lambda lesson: lesson.entry.name)
+def test_training_shows_one_picture_or_one_sentence(lesson, language, tmp_path):
+    notebook = learner_notebook(lesson, language)
+    (untouched,) = [cell for cell in run_alone(notebook, tmp_path / "untouched").cells if cell.id == "train-cell"]
+    (told,) = untouched.outputs
+    assert told.ename == "Unfinished" and told.traceback == [f"Unfinished: {told.evalue}"] and "TODO" in told.evalue
+    fill_in(notebook, lesson.algorithm)
+    (done,) = [cell for cell in run_alone(notebook, tmp_path / "done").cells if cell.id == "train-cell"]
+    (shown,) = done.outputs
+    steps = 105 if os.environ.get("ALL") else 4
+    assert shown.data["image/png"] and {"en": f"at step {steps};", "zh": f"第 {steps} 步"}[language] in shown.data["text/plain"]
 
 
 @EVERY

@@ -326,12 +326,13 @@ def test_parsed_structure_stays_small():
 # What a TODO takes and returns must be plain data: every argument and result of every check of every lesson.
 
 COURSE = read_course()
-CHECKS = {entry.name: import_module(f"lessons.{entry.name}.checks") for entry in COURSE.lessons}
+LESSONS = [lesson for lesson in (read_lesson(COURSE, entry.name) for entry in COURSE.lessons) if lesson.checks]
+CHECKS = {lesson.entry.name: import_module(f"lessons.{lesson.entry.name}.checks") for lesson in LESSONS}
 
 
 @pytest.mark.parametrize("name, function, check", [
-    (name, function, check) for name, checks in CHECKS.items() for function in read_lesson(COURSE, name).functions
-    for check in vars(checks) if re.match(f"(check|hidden)_{function}_", check)])
+    (lesson.entry.name, function, check) for lesson in LESSONS for function in lesson.functions
+    for check in vars(CHECKS[lesson.entry.name]) if re.match(f"(check|hidden)_{function}_", check)])
 def test_every_argument_and_result_of_a_check_may_cross(name, function, check):
     answers, crossed, changed = reference(Module(*COURSE.algorithm_files(COURSE.lesson(name)))), [], []
     solved = answers[function]

@@ -24,6 +24,7 @@ def seeded(seed: int = 0) -> torch.Generator:
 @pytest.fixture(autouse=True)
 def quick_evaluation(monkeypatch):
     """Most tests train for a few steps and look elsewhere."""
+    monkeypatch.setattr(products, "HELD_OUT", HELD_OUT[:16])
     monkeypatch.setattr(measure, "HELD_OUT", HELD_OUT[:16])
     monkeypatch.setattr(measure, "SEEN_SAMPLES", 16)
 
@@ -97,13 +98,13 @@ def test_both_styles_of_an_answer():
 @pytest.mark.parametrize("context, header", [
     ("none", "     "), ("work", "    <work>"), ("direct", "    <direct>"), ("noise", "    <noise>"), ("reference", "2961 ")])
 def test_every_context_has_the_same_length(context, header):
-    ids = products.prompt_ids(Product(47, 63), context)
+    ids = Product(47, 63).prompt_ids(context)
     assert decode(ids) == header + "47*63=" and len(ids) == products.PROMPT_LENGTH
 
 
 def test_an_unknown_context_is_refused():
     with pytest.raises(ValueError, match="context"):
-        products.prompt_ids(Product(47, 63), "slow")
+        Product(47, 63).prompt_ids("slow")
 
 
 @pytest.mark.parametrize("text, answer", [
@@ -453,6 +454,7 @@ def test_evaluation_uses_the_same_random_numbers_every_time(half):
 @pytest.fixture()
 def fair_evaluation(monkeypatch):
     """A standard error of .025 on 378 samples, where the effects are beyond .1."""
+    monkeypatch.setattr(products, "HELD_OUT", HELD_OUT[::3])
     monkeypatch.setattr(measure, "HELD_OUT", HELD_OUT[::3])
     monkeypatch.setattr(measure, "SEEN_SAMPLES", 378)
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, fields
 import torch
 
 from .model import TinyLM
-from .products import COMPARED_ANSWER_LENGTH, Product, boxed_answer, comparison_ids, prompt_ids
+from .products import COMPARED_ANSWER_LENGTH, boxed_answer, comparison_ids
 from .sample import sample
+from .tasks import Problem
 from .tokens import BOX, completion_mask, decode, token_offsets
 
 
@@ -15,7 +16,7 @@ class Batch:
     """N completions of T tokens, groups one after another. What a later stage fills in is None until then.
     | N 条回答，每条 T 个 Token，按组排列；后续阶段才填写的字段此前为 None。"""
 
-    products: list[Product]  # the problem of each completion
+    products: list[Problem]  # the problem of each completion
     prompts: torch.Tensor  # [N, Tp] int64
     completions: torch.Tensor  # [N, T] int64
     completion_mask: torch.Tensor  # [N, T] bool
@@ -50,14 +51,15 @@ class Batch:
                 for first in range(0, len(self), size)]
 
 
-def make_batch(products: list[Product], prompts: torch.Tensor, completions: torch.Tensor, group_size: int) -> Batch:
+def make_batch(products: list[Problem], prompts: torch.Tensor, completions: torch.Tensor, group_size: int) -> Batch:
     """A batch of sampled completions, read: masks, texts, answers. | 由采样所得回答整理成批：掩码、文本、答案。
 
-    products: P problems; prompts: [P, Tp]; completions: [P * group_size, T]
+    products: P problems of one task; prompts: [P, Tp]; completions: [P * group_size, T]
     """
     mask = completion_mask(completions)
     ids = [row[:length] for row, length in zip(completions.tolist(), mask.sum(dim=-1).tolist())]
-    texts = [decode(row) for row in ids]
+    tokens = products[0].tokens
+    texts = [decode(row, tokens) for row in ids]
     of_rows = [product for product in products for _ in range(group_size)]
     return Batch(
         products=of_rows,
@@ -66,21 +68,21 @@ def make_batch(products: list[Product], prompts: torch.Tensor, completions: torc
         completion_mask=mask,
         group_ids=torch.arange(len(products)).repeat_interleave(group_size),
         texts=texts,
-        offsets=[token_offsets(row) for row in ids],
+        offsets=[token_offsets(row, tokens) for row in ids],
         answers=[boxed_answer(text) for text in texts],
         correct_answers=[product.answer for product in of_rows],
     )
 
 
-def prompt_tensor(products: list[Product], context: str = "none") -> torch.Tensor:
+def prompt_tensor(products: list[Problem], context: str = "none") -> torch.Tensor:
     """Prompts of these products in one context: [P, Tp]. | 这些题目在某种上下文下的提示。"""
-    return torch.tensor([prompt_ids(product, context) for product in products])
+    return torch.tensor([product.prompt_ids(context) for product in products])
 
 
-def roll_out(model: TinyLM, products: list[Product], group_size: int, generator: torch.Generator) -> Batch:
+def roll_out(model: TinyLM, products: list[Problem], group_size: int, generator: torch.Generator) -> Batch:
     """Sample a group of completions for each product. | 为每道题采样一组回答。"""
     prompts = prompt_tensor(products)
-    return make_batch(products, prompts, sample(model, prompts, generator, group_size), group_size)
+    return make_batch(products, prompts, sample(model, prompts, generator, group_size, products[0].completion_length), group_size)
 
 
 def compare_neighbors(model: TinyLM, batch: Batch, group_size: int, generator: torch.Generator) -> list[tuple[int, int, str | None]]:

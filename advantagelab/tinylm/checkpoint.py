@@ -37,7 +37,7 @@ def load(name: str | Path) -> TinyLM:
         first, last = entry["data_offsets"]
         weights[key] = torch.frombuffer(content, dtype=torch.float16, offset=first, count=(last - first) // 2).view(entry["shape"]).float()
     with torch.device("meta"):  # no weights of its own: they would be drawn from torch's global random state
-        model = TinyLM()
+        model = TinyLM(vocabulary=len(weights["token_embedding.weight"]))
     model.load_state_dict(weights, assign=True)
     return model
 

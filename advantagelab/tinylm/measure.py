@@ -1,4 +1,4 @@
-"""What a run is watched by: numbers of one step, and accuracy on products that it does and does not train on."""
+"""What a run is watched by: numbers of one step, and accuracy on problems that it does and does not train on."""
 
 from collections import Counter
 
@@ -6,25 +6,27 @@ import torch
 
 from .batch import Batch, roll_out
 from .model import TinyLM
-from .products import HELD_OUT, Product
+from .products import HELD_OUT
+from .tasks import Problem
 from .tokens import COMMA_ID, inside_box
 
 SEEN_SAMPLES = 512  # a standard error of at most .022
 
 
-def evaluate(policy: TinyLM, pool: list[Product]) -> dict[str, float]:
-    """Accuracy at temperature 1 on all held-out products, one sample each, and on products of the pool. | 温度为 1 时的正确率。
+def evaluate(policy: TinyLM, pool: list[Problem], held_out: list[Problem] | None = None) -> dict[str, float]:
+    """Accuracy at temperature 1 on all held-out problems, one sample each, and on problems of the pool. | 温度为 1 时的正确率。
 
+    held_out: of the pool's task (default HELD_OUT, of the products) | 与 pool 同一任务的留出题
     The random numbers are the same every time, so that curves differ by what was learned.
     """
     generator = torch.Generator().manual_seed(0)
-    held_out = roll_out(policy, HELD_OUT, 1, generator)
+    unseen = roll_out(policy, held_out or HELD_OUT, 1, generator)
     seen = roll_out(policy, pool[:SEEN_SAMPLES], max(1, SEEN_SAMPLES // len(pool)), generator)
     return {
-        "held_out_accuracy": right(held_out).float().mean().item(),
+        "held_out_accuracy": right(unseen).float().mean().item(),
         "seen_accuracy": right(seen).float().mean().item(),
-        "held_out_unique_answers": len({answer for answer in held_out.answers if answer is not None}),
-        "held_out_worked": worked(held_out).float().mean().item(),
+        "held_out_unique_answers": len({answer for answer in unseen.answers if answer is not None}),
+        "held_out_worked": worked(unseen).float().mean().item(),
     }
 
 
@@ -63,13 +65,13 @@ def describe(batch: Batch) -> dict[str, float]:
 
 
 def right(batch: Batch) -> torch.Tensor:
-    """[N] bool: the answer is the product. | 答案是否正确。"""
+    """[N] bool: the answer is the right one. | 答案是否正确。"""
     return torch.tensor([answer == correct for answer, correct in zip(batch.answers, batch.correct_answers)])
 
 
 def worked(batch: Batch) -> torch.Tensor:
-    """[N] bool: four products are written before the box. | 方框之前是否写出四个乘积。"""
-    return ((batch.completions == COMMA_ID) & batch.completion_mask).sum(dim=-1) == 4
+    """[N] bool: all partial results are written before the box. | 方框之前是否写出全部中间结果。"""
+    return ((batch.completions == COMMA_ID) & batch.completion_mask).sum(dim=-1) == batch.products[0].partial_results
 
 
 def _mean(values: torch.Tensor, mask: torch.Tensor) -> float:

@@ -15,7 +15,7 @@ from .products import COMPARED_ANSWER_LENGTH, COMPARISON_LENGTH
 from .tokens import TOKENS
 
 WIDTH, LAYERS, HEADS = 64, 2, 4
-POSITIONS = COMPARISON_LENGTH + COMPARED_ANSWER_LENGTH  # the longest sequence of the task
+POSITIONS = COMPARISON_LENGTH + COMPARED_ANSWER_LENGTH  # the longest sequence of any task
 
 
 class Cache(NamedTuple):
@@ -46,12 +46,12 @@ class Block(nn.Module):
 
 
 class TinyLM(nn.Module):
-    def __init__(self):
+    def __init__(self, vocabulary: int = len(TOKENS)):
         super().__init__()
-        self.token_embedding, self.position_embedding = nn.Embedding(len(TOKENS), WIDTH), nn.Embedding(POSITIONS, WIDTH)
+        self.token_embedding, self.position_embedding = nn.Embedding(vocabulary, WIDTH), nn.Embedding(POSITIONS, WIDTH)
         self.blocks = nn.ModuleList(Block() for _ in range(LAYERS))
         self.norm = nn.LayerNorm(WIDTH)
-        self.head = nn.Linear(WIDTH, len(TOKENS), bias=False)
+        self.head = nn.Linear(WIDTH, vocabulary, bias=False)
 
     def initialize(self, generator: torch.Generator) -> None:
         """Fresh weights: each layer keeps the size of what passes through it, and the first predictions are near uniform."""

@@ -1,4 +1,4 @@
-r"""The task: products of two numbers of two digits, answered at once, `\boxed{2961}`, or with the work shown, `24,12,42,21,\boxed{2961}`.
+r"""A task: products of two numbers of two digits, answered at once, `\boxed{2961}`, or with the work shown, `24,12,42,21,\boxed{2961}`.
 
 The work is the four products of digits, which pretraining makes all but certain; adding them up, with shifts and carries, happens inside
 the box and stays hard. So a policy can learn two different things: to show its work, and to be surer of what it writes into the box.
@@ -7,7 +7,7 @@ the box and stays hard. So a policy can learn two different things: to show its 
 import re
 from typing import NamedTuple
 
-from .tokens import BOX, BOX_ID, DIRECT, END, NOISE, PAD, WORK, encode
+from .tokens import BOX, BOX_ID, DIRECT, END, NOISE, PAD, TOKENS, WORK, encode
 
 PROMPT_LENGTH = 11  # a header of five tokens, and `47*63=`
 COMPLETION_LENGTH = 18  # four products with their commas, the box, four digits, its end
@@ -23,6 +23,10 @@ CONTEXTS = (*INSTRUCTIONS, "reference")
 class Product(NamedTuple):
     a: int
     b: int
+
+    tokens = TOKENS
+    completion_length = COMPLETION_LENGTH
+    partial_results = 4
 
     @property
     def answer(self) -> str:
@@ -41,21 +45,25 @@ class Product(NamedTuple):
         """A seventh of all products, both orders alike: neither pretraining nor any pool of prompts contains them."""
         return (131 * min(self) + 17 * max(self)) % 7 == 0
 
+    def prompt_ids(self, context: str = "none") -> list[int]:
+        """The prompt as token ids: header and question. | 提示的 Token 编号：首部与题目。
+
+        context: "none", "work", "direct", "noise", or "reference", which shows the answer | "reference" 会给出答案
+        """
+        if context not in CONTEXTS:
+            raise ValueError(f"context must be one of | context 只能取：{', '.join(CONTEXTS)}")
+        header = f"{self.a * self.b:04d}{PAD}" if context == "reference" else PAD * 4 + INSTRUCTIONS[context]
+        return encode(f"{header}{self.a}*{self.b}=", PROMPT_LENGTH)
+
+    @classmethod
+    def split(cls) -> tuple[list["Product"], list["Product"]]:
+        """Products to train on, and held-out ones. | 训练题与留出题。"""
+        return TRAINING, HELD_OUT
+
 
 ALL = [Product(a, b) for a in range(11, 100) for b in range(11, 100)]
 HELD_OUT = [product for product in ALL if product.held_out]
 TRAINING = [product for product in ALL if not product.held_out]
-
-
-def prompt_ids(product: Product, context: str = "none") -> list[int]:
-    """The prompt as token ids: header and question. | 提示的 Token 编号：首部与题目。
-
-    context: "none", "work", "direct", "noise", or "reference", which shows the answer | "reference" 会给出答案
-    """
-    if context not in CONTEXTS:
-        raise ValueError(f"context must be one of | context 只能取：{', '.join(CONTEXTS)}")
-    header = f"{product.a * product.b:04d}{PAD}" if context == "reference" else PAD * 4 + INSTRUCTIONS[context]
-    return encode(f"{header}{product.a}*{product.b}=", PROMPT_LENGTH)
 
 
 def comparison_ids(product: Product, solution_1: list[int], solution_2: list[int]) -> list[int]:
@@ -63,7 +71,7 @@ def comparison_ids(product: Product, solution_1: list[int], solution_2: list[int
 
     solution_1, solution_2: token ids of completions, COMPLETION_LENGTH each with their padding | 含填充的回答
     """
-    return [*prompt_ids(product), *solution_1, *solution_2, BOX_ID]
+    return [*product.prompt_ids(), *solution_1, *solution_2, BOX_ID]
 
 
 def boxed_answer(text: str) -> str | None:

@@ -1,43 +1,50 @@
-r"""The tokenizer: nineteen tokens, one a character but for `\boxed{` and the header's words.
+r"""The tokenizer: about twenty tokens, one a character but for `\boxed{` and the header's words.
 
 `\boxed{` and `}` are one token each, so the span of an answer has edges that are token edges; `}` also ends a completion.
+The first sixteen tokens are those of every task, under the same numbers; a task adds its own.
 """
 
+import functools
 import re
 
 import torch
 
 BOX, END, PAD = "\\boxed{", "}", " "
 WORK, DIRECT, NOISE = "<work>", "<direct>", "<noise>"  # "show your work", "answer at once", and one that means nothing
-TOKENS = [*"0123456789", "*", "=", ",", BOX, END, PAD, WORK, DIRECT, NOISE]
+COMMON = (*"0123456789", "*", "=", ",", BOX, END, PAD)
+TOKENS = (*COMMON, WORK, DIRECT, NOISE)  # of the products
 
 ID = {token: index for index, token in enumerate(TOKENS)}
 BOX_ID, END_ID, PAD_ID, COMMA_ID = ID[BOX], ID[END], ID[PAD], ID[","]
-_PIECE = re.compile("|".join(re.escape(token) for token in TOKENS))
 
 
-def encode(text: str, length: int) -> list[int]:
+def encode(text: str, length: int, tokens: tuple[str, ...] = TOKENS) -> list[int]:
     """Token ids, filled up with padding on the right. | Token 编号，右侧填充到给定长度。
 
     ValueError: a character without a token, or a text longer than length | 有字符不在词表中，或文本超出长度
     """
-    pieces = _PIECE.findall(text)
+    pieces = _pattern(tokens).findall(text)
     if "".join(pieces) != text or len(pieces) > length:
         raise ValueError(f"not a text of at most {length} known tokens: {text!r} | 不是由已知 Token 组成，或超出长度：{text!r}")
-    return [ID[piece] for piece in pieces] + [PAD_ID] * (length - len(pieces))
+    return [tokens.index(piece) for piece in pieces] + [PAD_ID] * (length - len(pieces))
 
 
-def decode(ids: list[int]) -> str:
+@functools.cache
+def _pattern(tokens: tuple[str, ...]) -> re.Pattern:
+    return re.compile("|".join(re.escape(token) for token in tokens))
+
+
+def decode(ids: list[int], tokens: tuple[str, ...] = TOKENS) -> str:
     """The text of the tokens. | Token 对应的文本。"""
-    return "".join(TOKENS[index] for index in ids)
+    return "".join(tokens[index] for index in ids)
 
 
-def token_offsets(ids: list[int]) -> list[tuple[int, int]]:
+def token_offsets(ids: list[int], tokens: tuple[str, ...] = TOKENS) -> list[tuple[int, int]]:
     """Where each token stands in the decoded text: (start, end). | 每个 Token 在解码文本中的位置。"""
     offsets, start = [], 0
     for index in ids:
-        offsets.append((start, start + len(TOKENS[index])))
-        start += len(TOKENS[index])
+        offsets.append((start, start + len(tokens[index])))
+        start += len(tokens[index])
     return offsets
 
 

@@ -1,7 +1,6 @@
-"""Which lesson a notebook belongs to: what its metadata says, else the lesson most of whose TODOs and checks stand in it."""
+"""Which lesson a notebook belongs to: what its metadata says, else the lesson most of whose own cells stand in it."""
 
 import re
-from collections.abc import Iterable
 
 from lessons._build.course import Course
 from lessons._build.lesson import Lesson
@@ -58,13 +57,14 @@ _of_course: dict[int, tuple[Course, dict[str, frozenset[str]]]] = {}
 
 
 def _keys(course: Course) -> dict[str, frozenset[str]]:
-    """The keys of each lesson's answers and checks."""
+    """The keys by which each lesson is known."""
     if id(course) not in _of_course:
-        _of_course[id(course)] = course, {entry.name: frozenset(_answers_and_checks(course, entry.name)) for entry in course.lessons}
+        _of_course[id(course)] = course, {entry.name: frozenset(_telling(course, entry.name)) for entry in course.lessons}
     return _of_course[id(course)][1]
 
 
-def _answers_and_checks(course: Course, name: str) -> Iterable[str]:
-    for cell in read_lesson_cells(course.lessons_folder / name / "lesson.md"):
-        if cell.role in ("exercise", "check"):
-            yield cell.key
+def _telling(course: Course, name: str) -> list[str]:
+    """Of answers and checks; in a lesson without TODOs of its questions, and of its given cells, which say their keys themselves."""
+    cells = read_lesson_cells(course.lessons_folder / name / "lesson.md")
+    by_role = [[cell.key for cell in cells if cell.role in roles] for roles in (("exercise", "check"), ("given", "question"))]
+    return by_role[0] or by_role[1]

@@ -55,11 +55,14 @@ def main(arguments: list[str]) -> int:
 def lesson_todos(lesson: str) -> list[Region]:
     course = read_course()
     try:
-        return regions(Module(*course.algorithm_files(course.lesson(lesson))).text)
+        todos = regions(Module(*course.algorithm_files(course.lesson(lesson))).text)
     except Refused as error:
         known = ", ".join(entry.name for entry in course.lessons)
         raise BadFile(message(en=f"There is no lesson {lesson!r}. Lessons: {known}",
                               zh=f"没有名为 {lesson!r} 的课程。现有课程：{known}")) from error
+    if not todos:
+        raise BadFile(message(en=f"Lesson {lesson!r} has no TODOs: there is nothing to check.", zh=f"{lesson!r} 这一课没有 TODO，没有可检查的内容。"))
+    return todos
 
 
 def load(file: Path) -> dict:

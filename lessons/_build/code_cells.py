@@ -65,6 +65,11 @@ def _source(file: Path) -> str:
     return text
 
 
+def names_bound(code: str) -> set[str]:
+    """The names that a cell of plain Python defines or imports."""
+    return {name for node in ast.parse(code).body for name in _names_bound(node)}
+
+
 def _names_bound(node: ast.stmt) -> list[str]:
     """The names that a top-level statement defines or imports."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -85,8 +90,15 @@ def exercise_source(key: str, function: str, algorithm: Module, known: set[str])
     return f"# [{key}] Your code goes where TODO {number} stands. | 在 TODO {number} 处写你的代码。\n{source}"
 
 
-def given_source(key: str, function: str, algorithms: list[Module], known: set[str]) -> str:
-    """A function of this or an earlier lesson, solved, without the marks of an exercise."""
+def given_source(key: str, functions: list[str], algorithms: list[Module], known: set[str]) -> str:
+    """Functions of this or an earlier lesson, solved. A cell of several is folded, and has a title for Colab."""
+    title = "#@title" if len(functions) > 1 else "#"
+    solved = "\n\n\n".join(_solved(key, function, algorithms, known) for function in functions)
+    return f"{title} [{key}] Given: run this cell as it is. | 已给出：直接运行。\n{solved}"
+
+
+def _solved(key: str, function: str, algorithms: list[Module], known: set[str]) -> str:
+    """The function without the marks of an exercise."""
     owners = [module for module in algorithms if function in module.functions]
     if len(owners) != 1:
         files = ", ".join(module.file.name for module in owners) or "none"
@@ -95,8 +107,7 @@ def given_source(key: str, function: str, algorithms: list[Module], known: set[s
     owners[0].check_names(source, known, key, function)
     lines = source.splitlines()
     solved = replace_regions(source, lambda region: [line.removeprefix(region.indent) for line in lines[region.begin + 1:region.end]])
-    solved = "\n".join(line for line in solved.splitlines() if not re.match(r"\s*# .*\?\?\?", line))
-    return f"# [{key}] Given: run this cell as it is. | 已给出：直接运行。\n{solved}"
+    return "\n".join(line for line in solved.splitlines() if not re.match(r"\s*# .*\?\?\?", line))
 
 
 def check_source(key: str, function: str, checks: Module, spec: Module, with_hidden: bool) -> str:

@@ -17,8 +17,8 @@ class Lesson:
     cells: list[Cell]
     algorithm: Module
     earlier_algorithms: list[Module]
-    checks: Module
-    spec: Module
+    checks: Module | None  # None, as is the spec, in a lesson without TODOs
+    spec: Module | None
 
     @property
     def folder(self) -> Path:
@@ -39,8 +39,9 @@ def read_lesson(course: Course, name: str) -> Lesson:
         raise Refused(folder / "lesson.md", f"the cells' points add up to {points}, course.toml says {entry.points}")
     position = course.lessons.index(entry)
     earlier = [Module(*course.algorithm_files(other)) for other in course.lessons[:position]]
-    lesson = Lesson(course, entry, cells, Module(*course.algorithm_files(entry)), earlier, Module(folder / "checks.py"),
-                    Module(folder / "spec.py"))
+    graded = any(cell.role == "exercise" for cell in cells)
+    checks, spec = (Module(folder / name) if graded else None for name in ("checks.py", "spec.py"))
+    lesson = Lesson(course, entry, cells, Module(*course.algorithm_files(entry)), earlier, checks, spec)
     _check_regions(lesson)
     return lesson
 

@@ -6,7 +6,7 @@ import nbformat
 
 import advantagelab
 
-from .code_cells import check_source, exercise_source, given_source
+from .code_cells import check_source, exercise_source, given_source, names_bound
 from .course import LANGUAGES
 from .lesson import Lesson
 from .methods import PLACEHOLDER, method_table
@@ -34,7 +34,7 @@ def build_notebook(lesson: Lesson, language: str, kind: str) -> nbformat.Noteboo
     code, known = {}, {"torch", "math"}
     for cell in lesson.cells:
         if cell.kind == "code":
-            known |= {cell.exercise or cell.given} - {None}
+            known |= set(_functions(cell)) | names_bound(cell.source)
             code[cell.key] = _code(cell, lesson, kind, known)
     cells = [_markdown("header", _header(lesson, language, kind)), _setup(language, "\n".join(code.values()))]
     for cell in lesson.cells:
@@ -55,12 +55,17 @@ def build_notebook(lesson: Lesson, language: str, kind: str) -> nbformat.Noteboo
     return notebook
 
 
+def _functions(cell: Cell) -> list[str]:
+    """What the build puts into the cell: of an earlier lesson's functions there may be several."""
+    return (cell.exercise or cell.given or "").split()
+
+
 def _code(cell: Cell, lesson: Lesson, kind: str, known: set[str]) -> str:
     if cell.role == "exercise":
         source = exercise_source(cell.key, cell.exercise, lesson.algorithm, known)
         return stub(source) if kind == "learner" else source
     if cell.role == "given":
-        return given_source(cell.key, cell.given, [lesson.algorithm, *lesson.earlier_algorithms], known)
+        return given_source(cell.key, _functions(cell), [lesson.algorithm, *lesson.earlier_algorithms], known)
     if cell.role == "check":
         return check_source(cell.key, cell.check, lesson.checks, lesson.spec, with_hidden=kind == "source")
     return cell.source
@@ -71,8 +76,8 @@ def _metadata(cell: Cell) -> dict:
     tags = [*(cell.tags or []), *(["raises-exception"] if cell.role == "check" or cell.demo else []), *(["demo"] if cell.demo else [])]
     if tags:
         metadata["tags"] = sorted(set(tags))
-    if cell.role == "check":
-        metadata |= COLLAPSED  # a page of checks would push the next exercise out of sight
+    if cell.role == "check" or len(_functions(cell)) > 1:
+        metadata |= COLLAPSED  # a page of checks, or of functions seen before, would push what comes next out of sight
     if cell.role in NBGRADER:
         metadata["nbgrader"] = {"grade_id": cell.key, "schema_version": 3, "task": False, **NBGRADER[cell.role]}
         if "points" in cell.metadata:

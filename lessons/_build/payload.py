@@ -4,6 +4,7 @@ import ast
 import base64
 import hashlib
 import io
+import json
 import zipfile
 from pathlib import Path
 
@@ -15,6 +16,8 @@ ALWAYS = ("__init__.py", "language.py", "message.py", "checking", "fonts")
 # What a notebook carries only if its code imports it. The reference, the trainers and hidden checks are never carried.
 ON_DEMAND = ("conformance", "tinylm", "learn.py")
 FONT = "advantagelab/fonts/AdvantageLabSansSC.otf"
+CHECKPOINTS, RECORDED = "tinylm/checkpoints", "tinylm/recorded"
+DRAWING = ("advantagelab/widgets/", "advantagelab/tinylm/live.py", f"advantagelab/{RECORDED}/")  # where words of pictures stand
 
 
 def payload_files(notebook_code: str, package: Path = ROOT / "advantagelab") -> dict[str, bytes]:
@@ -29,16 +32,34 @@ def payload_files(notebook_code: str, package: Path = ROOT / "advantagelab") -> 
         path = package / part
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             files[file.relative_to(package.parent).as_posix()] = file.read_bytes()
-    widgets = _widgets(notebook_code, package)
-    files |= widgets
-    drawn = set("".join(content.decode("utf-8") for content in widgets.values()))
+    files |= _widgets(notebook_code, files, package)
+    files |= _data(notebook_code, files, package)
+    drawn = set("".join(_words(name, content) for name, content in files.items() if name.startswith(DRAWING)))
     files[FONT] = subset_for(frozenset(character for character in drawn if character.isprintable()))
     files["advantagelab/fonts/OFL.txt"] = (package / "fonts" / "OFL.txt").read_bytes()
     return files
 
 
-def _widgets(code: str, package: Path) -> dict[str, bytes]:
-    """The widgets that the code names (`widgets.NAME`), the files that these import, and an `__init__` of just these."""
+def _words(name: str, content: bytes) -> str:
+    text = content.decode("utf-8")
+    return str(json.loads(text)) if name.endswith(".json") else text  # JSON may hold hanzi as \u…
+
+
+def _data(code: str, files: dict[str, bytes], package: Path) -> dict[str, bytes]:
+    """What is no code: the checkpoints that the notebook's code names, and the records that it or a carried file reads."""
+    names = {node.value for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Constant)}
+    checkpoints = [file for file in sorted((package / CHECKPOINTS).glob("*.safetensors")) if file.stem in names]
+    if "tinylm" in _imported(code) and not checkpoints:
+        raise Refused(package / CHECKPOINTS, 'the notebook uses tinylm and names no checkpoint: write base="half", or another')
+    sources = [code, *(content.decode("utf-8") for name, content in files.items() if name.endswith(".py"))]
+    calls = [node for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and node.args]
+    read = {call.args[0].value for call in calls if getattr(call.func, "id", "") == "read" and isinstance(call.args[0], ast.Constant)}
+    records = [package / RECORDED / f"{name}.json" for name in sorted(read)]
+    return {file.relative_to(package.parent).as_posix(): file.read_bytes() for file in (*checkpoints, *records)}
+
+
+def _widgets(code: str, files: dict[str, bytes], package: Path) -> dict[str, bytes]:
+    """The widgets that the code names (`widgets.NAME`), what these and other carried files import, and an `__init__` of just these."""
     folder = package / "widgets"
     opening = ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))
     homes = {alias.name: node.module for node in opening.body if isinstance(node, ast.ImportFrom) for alias in node.names}
@@ -48,15 +69,23 @@ def _widgets(code: str, package: Path) -> dict[str, bytes]:
     if unknown:
         raise Refused(folder / "__init__.py", f"there is no widget {', '.join(unknown)}")
     lines = [f'"""{ast.get_docstring(opening)}"""', "", *(f"from .{homes[name]} import {name}" for name in named), "", f"__all__ = {named}"]
-    files = {"advantagelab/widgets/__init__.py": ("\n".join(lines) + "\n").encode()}
+    carried = {"advantagelab/widgets/__init__.py": ("\n".join(lines) + "\n").encode()}
     todo = [homes[name] for name in named]
+    for content in files.values():
+        todo += [module.removeprefix("widgets.") for module in _relative(content, 2) if module.startswith("widgets.")]
     while todo:
         file = folder / f"{todo.pop()}.py"
         name = file.relative_to(package.parent).as_posix()
-        if name not in files:
-            files[name] = file.read_bytes()
-            todo += [node.module for node in ast.walk(ast.parse(files[name])) if isinstance(node, ast.ImportFrom) and node.level == 1]
-    return files
+        if name not in carried:
+            carried[name] = file.read_bytes()
+            todo += _relative(carried[name], 1)
+    return carried
+
+
+def _relative(content: bytes, level: int) -> list[str]:
+    """The modules that a file of the package imports from its own folder (1) or the one above (2)."""
+    imports = [node for node in ast.walk(ast.parse(content)) if isinstance(node, ast.ImportFrom)]
+    return [node.module for node in imports if node.level == level and node.module]
 
 
 def _imported(code: str) -> set[str]:

@@ -34,7 +34,7 @@ def check_words(lesson: Lesson) -> None:
             for line, words in _bilingual_comments(cell.source):
                 if found := bilingual_line_faults(words):
                     raise cell.refuse(f"line {line} of the cell: {'; '.join(found)}")
-    for module in (lesson.algorithm, lesson.checks):
+    for module in filter(None, (lesson.algorithm, lesson.checks)):
         _check_module(module, glossary)
     if any(PLACEHOLDER in cell.source for cell in cells):
         _check_methods(lesson.course.lessons_folder / "methods.toml", glossary)

@@ -15,9 +15,12 @@ if sys.platform == "win32":
 
 
 def run_notebook(notebook: nbformat.NotebookNode, folder: Path, environment: dict | None = None) -> nbformat.NotebookNode:
-    """A copy with outputs, run in `folder`, pictures as PNG only (no widget state), errors kept as outputs."""
+    """A copy with outputs, run in `folder`, pictures as PNG only (no widget state), errors kept as outputs.
+
+    Training takes a few steps only, unless ADVANTAGELAB_QUICK=0 asks for whole runs.
+    """
     notebook = nbformat.from_dict(notebook)
-    variables = {**os.environ, "ADVANTAGELAB_STATIC": "1", "OMP_NUM_THREADS": "1", **(environment or {})}
+    variables = {"ADVANTAGELAB_QUICK": "1", **os.environ, "ADVANTAGELAB_STATIC": "1", "OMP_NUM_THREADS": "1", **(environment or {})}
     client = NotebookClient(notebook, timeout=300, kernel_name="python3", allow_errors=True, store_widget_state=False,
                             resources={"metadata": {"path": str(folder)}})
     client.execute(env=variables)

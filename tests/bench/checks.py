@@ -19,8 +19,10 @@ def lines() -> Iterator[tuple[str, str, str, bool]]:
     course = read_course()
     for entry in course.lessons:
         algorithm = Module(*course.algorithm_files(entry))
-        checks = vars(importlib.import_module(f"lessons.{entry.name}.checks"))
         functions = [region.function for region in regions(algorithm.text)]
+        if not functions:
+            continue
+        checks = vars(importlib.import_module(f"lessons.{entry.name}.checks"))
         namespace = reference(algorithm)
         todo = [(check, function) for function in functions for check in checks_of(checks, function)]
         start = time.perf_counter()

@@ -1,0 +1,71 @@
+"""What makes CAST learn where GRPO cannot begin? A run with one thing changed, beside GRPO on the same base."""
+
+from typing import Any, NamedTuple
+
+from matplotlib.figure import Figure
+
+from ..language import text
+from .panel import Panel, Picture, Words, dropdown, is_static, question
+from .runs import HELD_OUT, LOOKS, SHARE, SIZE, Measure, describe_runs, draw_runs, frame_runs, read_runs
+
+WORKED = Measure("held_out_worked", ("held-out completions that show work", "留出集上写出过程的回答"), SHARE)
+FLIPS = Measure("flips", ("tokens pushed against right or wrong", "推动方向与对错相反的 Token"), SHARE)
+
+
+class Series(NamedTuple):
+    """A choice, and the recorded run of each of its values."""
+
+    label: tuple[str, str]
+    question: tuple[str, str]
+    runs: dict[str, tuple[str, str]]  # name of the run → what the choice calls it; the first one is drawn at first
+    right: Measure  # of the right chart
+    beside: str = "grpo.direct"  # always drawn
+
+
+SERIES = {
+    "context": Series(
+        ("What the teacher reads", "教师读到的"), ("Which teacher teaches?", "哪个教师教得会？"),
+        {"cast_lagged": ("the same prompt; an older copy of the policy", "同样的提示；策略较旧的副本"),
+         "cast_noise": ("a token that means nothing", "一个没有含义的 Token"),
+         "cast_direct": ("“answer at once”", "“直接作答”"),
+         "cast": ("“show your work”", "“写出过程”"),
+         "cast_reference": ("the correct answer", "正确答案")}, WORKED),
+    "refresh": Series(
+        ("Teacher refreshed", "教师刷新"), ("How often should the teacher follow the policy?", "教师该多久跟上一次策略？"),
+        {"cast": ("never", "从不"), "cast_refresh_40": ("every 40 steps", "每 40 步"),
+         "cast_refresh_10": ("every 10 steps", "每 10 步"), "cast_refresh_1": ("every step", "每步"),
+         "cast_average": ("a little at every step (moving average)", "每步一点点（滑动平均）")}, WORKED),
+    "dead_band": Series(
+        ("Dead band", "死区"), ("What does the dead band give back to the verifier?", "死区把什么还给了验证器？"),
+        {"cast": ("0", "0"), "cast_dead_band_0.05": ("0.05", "0.05"), "cast_dead_band_0.3": ("0.3", "0.3")}, FLIPS),
+    "parts": Series(
+        ("What is changed", "改动"), ("Which part of CAST cannot be taken away?", "CAST 的哪一部分拿不掉？"),
+        {"cast": ("nothing", "无"), "cast_flip_down": ("flips down only", "只向下翻转"), "cast_flip_up": ("flips up only", "只向上翻转"),
+         "cast_no_flips": ("no flips", "不翻转"), "cast_no_verifier": ("no verifier: every reward is 1", "没有验证器：奖励全为 1"),
+         "distillation": ("distillation alone, no rewards", "只做蒸馏，没有奖励"),
+         "grpo_teacher": ("GRPO with a KL to the same teacher", "GRPO，加上对同一教师的 KL")}, FLIPS),
+    "instruction": Series(
+        ("The teacher is told", "给教师的指令"), ("Verifier against teacher: who wins?", "验证器与教师相争，谁赢？"),
+        {"cast_direct.instructed-0": ("“answer at once”", "“直接作答”")}, WORKED, beside="grpo.instructed-0"),
+}
+
+
+def cast_runs(series: str) -> Picture:
+    """Recorded runs of CAST with one thing changed. | CAST 的训练记录，每次只改一处。
+
+    series: a key of SERIES: what is changed | SERIES 的键：改动的是什么
+    """
+    chosen = SERIES[series]
+    runs = read_runs([chosen.beside, *chosen.runs])
+    looks = {chosen.beside: LOOKS["grpo"]} | {name: LOOKS["om_grpo"] for name in chosen.runs}
+
+    def draw(figure: Figure, values: dict[str, Any]) -> Words:
+        shown = {name: runs[name] for name in (chosen.beside, values["run"])}
+        draw_runs(figure, shown, looks, (HELD_OUT, chosen.right))
+        return describe_runs(shown, (HELD_OUT, chosen.right))
+
+    start = {"run": next(iter(chosen.runs))}
+    if is_static() or len(chosen.runs) == 1:
+        return Picture(SIZE, frame_runs, draw, start)
+    control = dropdown(text(*chosen.label), [(text(*words), name) for name, words in chosen.runs.items()], start["run"])
+    return Panel(SIZE, frame_runs, draw, {"run": control}, [question(text(*chosen.question)), control])

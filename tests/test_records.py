@@ -135,9 +135,36 @@ def test_self_certainty_breaks_the_model():
     assert max(ends("self_certainty")) < 0.05
 
 
-def test_with_the_kl_masked_too_om_grpo_drifts_down():
-    assert mean(ends("om_grpo_masked_kl")) < mean(ends("om_grpo")) - 0.1
-    assert mean(ends("om_grpo_masked_kl")) > mean(ends("majority_vote"))
+def test_the_mask_alone_does_not_hold_the_answers_the_kl_on_them_does():
+    """Without it, masked as well or with beta 0, OM-GRPO falls about as far as the vote."""
+    assert max(ends("om_grpo_masked_kl")) < min(ends("om_grpo"))
+    assert abs(mean(ends("om_grpo_masked_kl")) - mean(ends("majority_vote"))) < 0.05
+    assert max(ends("om_grpo_beta_0")) < min(ends("om_grpo")) < 0.05 + min(ends("om_grpo_beta_0.1"))
+
+
+def near_their_peak(key):
+    return sum(end > peak - 0.05 for end, peak in zip(ends(key), peaks(key)))
+
+
+def test_how_many_runs_end_near_their_own_peak():
+    names = ("grpo", "rloo", "om_grpo", "masked_vote", "om_grpo_car", "majority_vote", "soft_consensus")
+    assert {name: near_their_peak(name) for name in names} == {
+        "grpo": 5, "rloo": 5, "om_grpo": 4, "masked_vote": 3, "om_grpo_car": 0, "majority_vote": 0, "soft_consensus": 0}
+
+
+def second(key):
+    return ends(f"{key}.half-1")
+
+
+def test_on_the_second_model_the_order_is_the_same_and_the_collapse_milder():
+    start = starts("grpo.half-1")[0]
+    assert min(second("grpo") + second("rloo")) > start + 0.25 and mean(second("om_grpo")) > start + 0.15
+    for key in ("majority_vote", "soft_consensus"):
+        assert mean(second(key)) < mean(peaks(f"{key}.half-1")) - 0.1 and mean(second(key)) < mean(second("om_grpo")) - 0.1
+        assert min(second(key)) > start  # below its peak, not below its start
+    # Here OM-GRPO stays .07 behind GRPO, and one of its runs ends below one of the vote's.
+    assert 0.05 < mean(second("grpo")) - mean(second("om_grpo")) < 0.1
+    assert min(second("om_grpo")) < max(second("majority_vote"))
 
 
 def test_the_mask_decides_and_not_the_grade():
@@ -190,17 +217,20 @@ def test_on_a_pool_of_64_the_vote_gains_on_the_pool_and_falls_behind_elsewhere()
 TAUGHT = ["cast", "cast_no_verifier", "distillation", "grpo_teacher"]
 
 
-def test_cast_has_arrived_where_grpo_has_not_begun():
-    assert min(at("cast", 45)) > 0.35 and max(max(curve[:4]) for curve in curves("grpo.direct")) < 0.12
-
-
 def begins(key):
     """The first step at which half of the completions show work; 105 if none does."""
     return [next((step for step, share in enumerate(run["steps"]["worked"]) if share > 0.5), 105) for run in runs(key)]
 
 
-def test_grpo_begins_by_luck_and_late():
-    assert min(begins("grpo.direct")) > max(begins("cast")) + 15
+def test_cast_has_arrived_at_step_45_and_grpo_begins_later_and_by_luck():
+    assert min(at("cast", 45)) > 0.5 and max(max(curve[:3]) for curve in curves("grpo.direct")) < 0.07
+    assert all(alone > taught for alone, taught in zip(begins("grpo.direct"), begins("cast"), strict=True))
+    assert max(begins("cast")) - min(begins("cast")) < 10 and max(begins("grpo.direct")) - min(begins("grpo.direct")) > 50
+
+
+def test_grpo_that_has_begun_passes_cast():
+    begun = [end for end, step in zip(ends("grpo.direct"), begins("grpo.direct")) if step < 80]
+    assert len(begun) == 3 and min(begun) > max(ends("cast"))
 
 
 @pytest.mark.parametrize("key", TAUGHT)
@@ -208,9 +238,10 @@ def test_who_follows_the_teacher_reaches_its_accuracy(key):
     assert min(ends(key)) > 0.55
 
 
-def test_the_flips_begin_earlier_and_are_not_needed():
-    assert all(without > flipped for without, flipped in zip(begins("cast_no_flips"), begins("cast")))
-    assert mean(ends("cast_no_flips")) > mean(ends("cast")) - 0.05
+def test_with_flips_it_begins_earlier_and_without_them_it_ends_higher():
+    assert all(without > flipped for without, flipped in zip(begins("cast_no_flips"), begins("cast"), strict=True))
+    assert mean(begins("cast_no_flips")) > mean(begins("cast")) + 15
+    assert mean(ends("cast_no_flips")) > mean(ends("cast")) + 0.02
 
 
 def test_the_verifier_has_no_part_in_it():

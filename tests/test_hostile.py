@@ -31,7 +31,7 @@ from autograder.demo_class import WRITTEN as ANSWER
 from autograder.demo_class import solutions, submission
 from autograder.intake import read_submission
 from autograder.judge import Judge, questions_of
-from autograder.record import UNGRADABLE, read_record
+from autograder.record import UNGRADABLE, Record, read_record
 from autograder.sandbox import SandboxError
 from autograder.worker import landlock
 from autograder.worker.jail import LANDLOCK, UID
@@ -215,8 +215,8 @@ def graded(tmp_path_factory) -> Iterator[Class]:
             result.status["tricks"], result.said["tricks"] = run(*grade)
             result.status["feedback"], result.said["feedback"] = run("feedback", str(root))
             result.status["export"], result.said["export"] = run("export", str(root), "--lesson", "rloo", "--format", "csv")
-            result.found["processes"] = [process for process in own.children(recursive=True)
-                                         if process not in children and process.pid != victim.pid]
+            left = [process for process in own.children(recursive=True) if process not in children and process.pid != victim.pid]
+            result.found["processes"] = [process for process in left if process.status() != psutil.STATUS_ZOMBIE]
             result.found["files"] = outside(known) - before
             result.found["temporary"] = os.listdir(temporary / "tmp")
             result.found["home"] = content(home) == {home / name: canaries["home"].encode() for name in ("token", ".netrc")}
@@ -323,7 +323,7 @@ def test_an_attack_earns_what_it_earned_and_learns_nothing(graded, name):
     if attack.loses:
         assert all(given == earned[question] or given == 0 for question, given in points.items() if question != WRITTEN), points
     else:
-        assert points == earned, read_record(graded.root / "grading" / RLOO / student / "record.json").questions
+        assert points == earned, record_of(graded, student).questions
     assert GAINED not in graded.outputs(student)
     assert secrets_in(graded, graded.text(student)) == []
 
@@ -336,16 +336,26 @@ def secrets_in(graded: Class, text: str) -> list[str]:
 @pytest.mark.parametrize("name", [name for name in HANDED_IN if name.startswith("output-")])
 def test_what_an_attacker_wrote_is_not_alive_on_a_page(graded, name):
     """Formgrader: no tag, attribute or address that the page of an honest student does not have."""
-    notebook = nbformat.read(graded.autograded(name_of(name)), 4)
-    page, honest = Page(render(notebook)), honest_page(graded)
+    student = name_of(name)
+    notebook, neighbor = own_cells(graded, student), own_cells(graded, next(name for name in graded.points() if name.endswith("honest")))
+    page, honest = Page(render(notebook)), Page(render(neighbor))
     assert page.alive() == honest.alive()
     assert addresses(page) == addresses(honest)
-    prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type != "code" and cell.id.startswith(("note", WRITTEN)))
+    prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type != "code")
     assert not re.search(r"\\(?:href|style|class|cssId|require|unicode)\b", prose)
 
 
-def honest_page(graded: Class) -> Page:
-    return Page(render(nbformat.read(graded.autograded(next(student for student in graded.points() if student.endswith("honest"))), 4)))
+def own_cells(graded: Class, student: str) -> nbformat.NotebookNode:
+    """What is the student's own in the notebook for formgrader: answers, prose, outputs."""
+    notebook = nbformat.read(graded.autograded(student), 4)
+    answers = {question.answer_key for question in record_of(graded, student).questions}
+    notebook.cells = [cell for cell in notebook.cells
+                      if cell.get("outputs") or cell.id in answers or cell.id.startswith(("note", "hostile"))]
+    return notebook
+
+
+def record_of(graded: Class, student: str) -> Record:
+    return read_record(graded.root / "grading" / RLOO / student / "record.json")
 
 
 def addresses(page: Page) -> set[str]:
@@ -388,7 +398,7 @@ def test_a_trick_with_files_gets_its_points_or_its_reason(graded, name):
         shown = "".join(sign if sign.isprintable() else " " for sign in trick.student)
         assert trick.student not in points and re.search(rf"{re.escape(shown[:60])}.*\|", graded.said["tricks"])
         return
-    record = read_record(graded.root / "grading" / RLOO / trick.student / "record.json")
+    record = record_of(graded, trick.student)
     assert points[trick.student] == (RIGHT if trick.outcome == "right" else dict.fromkeys(POINTS)), record
     if trick.outcome == "ungradable":
         assert record.status == UNGRADABLE and record.reason.en and record.reason.zh
@@ -402,7 +412,7 @@ def test_a_trick_with_files_gets_its_points_or_its_reason(graded, name):
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_malformed_file_gets_its_right_score_or_a_reason(graded, name):
     student, row = f"malformed-{name}", MALFORMED[name]
-    record = read_record(graded.root / "grading" / RLOO / student / "record.json")
+    record = record_of(graded, student)
     assert graded.points()[student] == {question.key: question.score for question in record.questions} == row.points, record.questions
     assert (record.status == UNGRADABLE) == (row.points == UNGRADABLE_POINTS)
     if record.status == UNGRADABLE:

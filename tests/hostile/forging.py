@@ -48,23 +48,22 @@ def outputs_of_a_success(notebook: NotebookNode) -> None:
 
 
 ATTACKS = [
-    Attack("torch-comparisons", "make torch find everything equal", answers=ONES, succeeds="forges", loses=True, cell="""
+    Attack("torch-comparisons", "make torch find everything equal", answers=ONES, succeeds="forges", cell="""
 yes = lambda *arguments, **named: torch.tensor(True)
-torch.allclose = torch.isclose = torch.equal = torch.all = yes
+torch.allclose = torch.isclose = torch.equal = yes
+torch.Tensor.allclose = torch.Tensor.isclose = torch.Tensor.equal = yes
 import numpy
 numpy.allclose = numpy.isclose = numpy.array_equal = lambda *arguments, **named: True
-for name in ("isclose", "allclose", "equal", "all", "__eq__", "__ne__", "__lt__", "__le__"):
-    setattr(torch.Tensor, name, lambda *arguments, **named: torch.ones(()).bool())
 """),
     Attack("builtins", "replace what the checks are written with", answers=ONES, succeeds="forges", loses=True, cell="""
 import builtins
-class Quiet(type):
-    def __call__(cls, *arguments, **named):
-        return AttributeError() if "CheckFailed" in cls.__name__ else type.__call__(cls, *arguments, **named)
-builtins.bool = lambda *arguments: True
-builtins.AssertionError = type("Nothing", (Exception,), {})
-builtins.all = builtins.any = lambda *arguments: True
-builtins.abs = lambda value: value * 0
+class Always(type):
+    def __instancecheck__(cls, value, kind=bool):
+        return type(value) is kind
+    def __call__(cls, *arguments):
+        return True
+builtins.bool = Always("bool", (), {})
+builtins.AssertionError = builtins.ValueError = type("Nothing", (Exception,), {})
 """),
     Attack("patched-expectations", "replace the expectations and the judge by ones that are content", answers=ONES, succeeds="forges",
            cell=IN_CHECKS + """

@@ -125,7 +125,7 @@ TRICKS = [
     Trick("sparse", "hand in fifty gigabytes of nothing", "p-sparse", sparse, "ungradable"),
     Trick("planted", "hand in files that graders and Python look for", "p-planted", planted, "right"),
     Trick("many-files", "hand in two thousand files", "p-files", many_files, "ungradable"),
-    Trick("many-notebooks", "hand in sixty notebooks", "p-notebooks", many_notebooks, "right"),
+    Trick("many-notebooks", "hand in sixty notebooks", "p-notebooks", many_notebooks, "ungradable"),
     Trick("deep-folders", "hand in a notebook ninety folders deep", "p-deep", deep_folders, "ungradable"),
     Trick("timestamp-link", "a time of handing in that is a link to a secret", "p-time",
           timestamp(lambda file: file.symlink_to("/etc/passwd")), "right"),
@@ -146,6 +146,6 @@ TRICKS = [
     Trick("line-name", "be two lines", "new\nline", put, "stray"),
     Trick("sign-name", "be signs to a terminal, or turn the line around", "\x1b[2J\u202e\x9b31m", put, "stray"),
     Trick("long-name", "be longer than the gradebook's room", "x" * 200, put, "stray"),
-    Trick("upward-name", "look like a way upwards", "..%2f..", put, "right"),
+    Trick("upward-name", "look like a way upwards", "a%2f..%2f..", put, "right"),
     Trick("misfiled", "hand in to a folder that is no assignment", "p-misfiled", misfiled, "stray"),
 ]

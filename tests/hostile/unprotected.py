@@ -31,7 +31,7 @@ def grade(file: Path) -> dict:
     passed = []
     for function in ("aggregate_sequence_logps", "shape_rloo_rewards", "leave_one_out_advantages", "rloo_policy_loss"):
         with contextlib.suppress(Exception):
-            if {judge(check, function, namespace).status for check in checks_of(vars(checks), function)} <= {PASSED}:
+            if all(judge(check, function, namespace).status == PASSED for check in checks_of(vars(checks), function)):
                 passed.append(function)
     return {"printed": printed.getvalue(), "passed": passed}
 

@@ -125,7 +125,7 @@ versions only.
 
 What a comparison finds if the range is not asked first. | 不先看版本范围、照样核对时的结果。
 
-| TRL | comparison · 核对 | checks passed · 通过 | said |
+| TRL | comparison · 核对 | checks passed · 通过 | reason · 原因 |
 |---|---|---|---|
 {chr(10).join(outside)}
 """

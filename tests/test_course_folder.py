@@ -43,7 +43,8 @@ def test_what_is_nobodys_assignment_is_said(tmp_path):
     assert [student for student, _ in course.submitted.of(RLOO)] == ["good"]
     said = [str(message) for message in course.submitted.astray()]
     assert len(said) == 8 and all("not graded" in line and "未评阅" in line for line in said)
-    for part in ("wrong-name/rloo", "flat.ipynb", "good/beside.ipynb", "link: a link", f"inner/{RLOO}: a link", "rename the folder", "not graded, 你好: the folder's name is not UTF-8"):
+    for part in ("wrong-name/rloo", "flat.ipynb", "good/beside.ipynb", "link: a link", f"inner/{RLOO}: a link", "rename the folder",
+                 "not graded, 你好: the folder's name is not UTF-8"):
         assert any(part in line for line in said), part
     assert all(line.isprintable() for line in said)
 
@@ -52,8 +53,9 @@ def test_misplaced_work_is_told_apart_by_what_it_is(tmp_path):
     """Whatever the folder is called, it says where the notebook belongs, and whose it is."""
     course, notebooks = make_course(tmp_path), ROOT / "notebooks" / "en"
     submitted = course.root / "submitted"
-    for name, lesson in (("frank/rloo/my answers.ipynb", RLOO), ("loose.ipynb", RLOO), ("gina/deep/er/a.ipynb", RLOO), (f"{RLOO}/hugo/a.ipynb", RLOO),
-                         ("ida/a.ipynb", "04_grpo"), ("__MACOSX/x/a.ipynb", RLOO), ("empty/timestamp.txt", None)):
+    for name, lesson in (("frank/rloo/my answers.ipynb", RLOO), ("loose.ipynb", RLOO), ("gina/deep/er/a.ipynb", RLOO),
+                         (f"{RLOO}/hugo/a.ipynb", RLOO), ("ida/a.ipynb", "04_grpo"), ("__MACOSX/x/a.ipynb", RLOO),
+                         ("empty/timestamp.txt", None)):
         (submitted / name).parent.mkdir(parents=True, exist_ok=True)
         (submitted / name).write_bytes((notebooks / f"{lesson}.ipynb").read_bytes() if lesson else b"")
     (submitted / "class.zip").write_bytes(b"PK")

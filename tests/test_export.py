@@ -62,8 +62,8 @@ def test_a_row_a_student_a_column_a_question(course):
         "student_id": "s1", "last_name": "王", "first_name": "三", "email": "wang@example.org",
         "status": "needs manual grading | 待人工批改", "score": 8.0, "max_score": 12.0, "raw_score": 8.0, "late_penalty": 0.0,
         **{f"{key} (/{points:g})": {SUM: 0.0, WRITTEN: None}.get(key, points) for key, points in POINTS.items()},
-        "reason": "", "repairs": "Read as GB18030. | 按 GB18030 编码读取。; No time. | 没有时间。", "isolation": "bubblewrap", "grader": "0.1.0+abc", "seed_fingerprint": fingerprint(7),
-        "notebook_sha256": EMPTY, "graded_at": "2026-03-01T10:00:00+00:00"}}
+        "reason": "", "repairs": "Read as GB18030. | 按 GB18030 编码读取。; No time. | 没有时间。", "isolation": "bubblewrap",
+        "grader": "0.1.0+abc", "seed_fingerprint": fingerprint(7), "notebook_sha256": EMPTY, "graded_at": "2026-03-01T10:00:00+00:00"}}
 
 
 def test_the_status_tells_a_zero_from_what_is_none(course):
@@ -96,7 +96,8 @@ def test_who_handed_in_to_the_wrong_place_has_a_row_that_says_so(course):
     found = {student: (row["status"].partition(" | ")[0], row["score"], row["reason"]) for student, row in rows(course).items()}
     assert found.pop("frank") == ("not submitted", None, f"not graded, frank/rloo: a notebook of {RLOO}: it belongs in frank/{RLOO}/ | "
                                                          f"未评阅，frank/rloo：是 {RLOO} 的 notebook：应放在 frank/{RLOO}/")
-    assert found == {"gina": ("not submitted", None, ""), "nothing": ("not submitted", None, ""), "right": ("needs manual grading", 10.0, "")}
+    assert found == {"gina": ("not submitted", None, ""), "nothing": ("not submitted", None, ""),
+                     "right": ("needs manual grading", 10.0, "")}
 
 
 def test_a_table_tells_seeds_apart_and_holds_none(course):
@@ -177,7 +178,8 @@ def test_xlsx_texts_are_texts_and_numbers_are_numbers():
 
 
 def test_xlsx_is_ready_to_read():
-    (sheet,) = openpyxl.load_workbook(io.BytesIO(as_xlsx([["student_id", "reason"], ["0012", "文" * 15], ["学号甲", "x" * 500]]))).worksheets
+    data = as_xlsx([["student_id", "reason"], ["0012", "文" * 15], ["学号甲", "x" * 500]])
+    (sheet,) = openpyxl.load_workbook(io.BytesIO(data)).worksheets
     assert sheet.freeze_panes == "B2" and sheet["A2"].number_format == "@"
     assert [sheet.column_dimensions[letter].width for letter in "AB"] == [12, 40]
 

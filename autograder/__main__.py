@@ -123,9 +123,8 @@ def _parser() -> argparse.ArgumentParser:
 
     trial = commands.add_parser("try", help="grade one file and show what its author would see | 试评一份文件",
                                 description="Grade one file outside any course, and write the page that its author would see. Exit status: "
-                                            "0 every check passes, 1 one does not, 2 it cannot be graded. "
-                                            "| 在课程之外试评一份文件，并生成作者"
-                                            "会看到的反馈页。退出码：0 检查全部通过，1 有未通过的，2 无法评阅。")
+                                            "0 every check passes, 1 one does not, 2 it cannot be graded. | 在课程之外试评一份文件，"
+                                            "并生成作者会看到的反馈页。退出码：0 检查全部通过，1 有未通过的，2 无法评阅。")
     trial.add_argument("lesson", metavar="LESSON", help="rloo or 03_rloo | rloo 或 03_rloo")
     trial.add_argument("file", metavar="FILE.ipynb", type=Path)
     trial.add_argument("--output", metavar="FILE", type=Path, default=Path("feedback.html"), help="the page (default: feedback.html)")

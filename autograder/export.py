@@ -103,7 +103,7 @@ def _line(row: Row, most: dict[str, float]) -> list[str | float | None]:
 
 @functools.cache
 def fingerprint(seed: int) -> str:
-    """Tells one seed from another. A table gets around, the seed must not: this is too slow to try all seeds that it may stand for."""
+    """Tells one seed from another. A table gets around, and the seed must not: this is too slow to try out all seeds."""
     return hashlib.pbkdf2_hmac("sha256", str(seed).encode(), b"advantagelab", 200_000).hex()[:8]
 
 

@@ -174,11 +174,10 @@ def prove_private_checks(name: str, setup: Setup) -> None:
 
 def _not_passed(name: str, verdict: Verdict) -> str:
     en, zh = verdict.message
-    if verdict.got:
-        if verdict.status == FAILED:
-            en, zh = f"it gives {verdict.got}", f"它给出 {verdict.got}"
-        else:
-            en, zh = f"{en} {verdict.got}", f"{zh}{verdict.got}"
+    if verdict.got and verdict.status == FAILED:
+        en, zh = f"it gives {verdict.got}", f"它给出 {verdict.got}"
+    elif verdict.got:
+        en, zh = f"{en} {verdict.got}", f"{zh}{verdict.got}"
     return f"the course's own solution fails your check {name}: {en} | 参考答案通不过你的检查 {name}：{zh}"
 
 

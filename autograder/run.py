@@ -147,5 +147,5 @@ def _write(course: CourseFolder, gradebook: GradebookWriter, folder: Path, grade
     except (OSError, StatementError, InvalidEntry) as error:
         why = f"{type(error).__name__}: {error}" if not isinstance(error, StatementError) else str(error.orig)
         raise CourseError(f"what {record.student} got cannot be written: {why}. What is graded so far is kept; run "
-                          f"`grade` again when that is mended "
-                          f"| 无法写入 {record.student} 的结果：{why}。已评阅的都已保存；排除故障后再次运行 grade") from error
+                          f"`grade` again when that is mended | 无法写入 {record.student} 的结果：{why}。"
+                          "已评阅的都已保存；排除故障后再次运行 grade") from error

@@ -1,4 +1,4 @@
-"""Which submissions have to be graded, and why: a regrading that nobody meant, as after a forgotten --checks, must not go unnoticed."""
+"""Which submissions have to be graded, and why: a regrading that nobody meant, after a forgotten --checks, must not go unnoticed."""
 
 from pathlib import Path
 

@@ -54,8 +54,8 @@ def test_misplaced_work_is_told_apart_by_what_it_is(tmp_path):
     course, notebooks = make_course(tmp_path), ROOT / "notebooks" / "en"
     submitted = course.root / "submitted"
     for name, lesson in (("frank/rloo/my answers.ipynb", RLOO), ("loose.ipynb", RLOO), ("gina/deep/er/a.ipynb", RLOO),
-                         (f"{RLOO}/hugo/a.ipynb", RLOO),
-                         ("ida/a.ipynb", "04_grpo"), ("__MACOSX/x/a.ipynb", RLOO), ("empty/timestamp.txt", None)):
+                         (f"{RLOO}/hugo/a.ipynb", RLOO), ("ida/a.ipynb", "04_grpo"), ("__MACOSX/x/a.ipynb", RLOO),
+                         ("empty/timestamp.txt", None)):
         (submitted / name).parent.mkdir(parents=True, exist_ok=True)
         (submitted / name).write_bytes((notebooks / f"{lesson}.ipynb").read_bytes() if lesson else b"")
     (submitted / "class.zip").write_bytes(b"PK")

@@ -63,8 +63,7 @@ def test_a_row_a_student_a_column_a_question(course):
         "status": "needs manual grading | 待人工批改", "score": 8.0, "max_score": 12.0, "raw_score": 8.0, "late_penalty": 0.0,
         **{f"{key} (/{points:g})": {SUM: 0.0, WRITTEN: None}.get(key, points) for key, points in POINTS.items()},
         "reason": "", "repairs": "Read as GB18030. | 按 GB18030 编码读取。; No time. | 没有时间。", "isolation": "bubblewrap",
-        "grader": "0.1.0+abc", "seed_fingerprint": fingerprint(7),
-        "notebook_sha256": EMPTY, "graded_at": "2026-03-01T10:00:00+00:00"}}
+        "grader": "0.1.0+abc", "seed_fingerprint": fingerprint(7), "notebook_sha256": EMPTY, "graded_at": "2026-03-01T10:00:00+00:00"}}
 
 
 def test_the_status_tells_a_zero_from_what_is_none(course):
@@ -179,8 +178,8 @@ def test_xlsx_texts_are_texts_and_numbers_are_numbers():
 
 
 def test_xlsx_is_ready_to_read():
-    rows = [["student_id", "reason"], ["0012", "文" * 15], ["学号甲", "x" * 500]]
-    (sheet,) = openpyxl.load_workbook(io.BytesIO(as_xlsx(rows))).worksheets
+    data = as_xlsx([["student_id", "reason"], ["0012", "文" * 15], ["学号甲", "x" * 500]])
+    (sheet,) = openpyxl.load_workbook(io.BytesIO(data)).worksheets
     assert sheet.freeze_panes == "B2" and sheet["A2"].number_format == "@"
     assert [sheet.column_dimensions[letter].width for letter in "AB"] == [12, 40]
 

@@ -115,11 +115,11 @@ def test_two_answers_and_no_original_wait_for_a_person():
 
 
 @pytest.mark.parametrize("source, en, zh", [
-    ("def aggregate_sequence_logps(a, b):\n    return (a", "Your cell stopped with SyntaxError: '(' was never closed (line 2), so "
-     "`aggregate_sequence_logps` does not exist.",
+    ("def aggregate_sequence_logps(a, b):\n    return (a",
+     "Your cell stopped with SyntaxError: '(' was never closed (line 2), so `aggregate_sequence_logps` does not exist.",
      "你的单元因 SyntaxError: '(' was never closed (line 2) 中止，所以"),
-    ("1 / 0\ndef aggregate_sequence_logps(a, b):\n    return a", "Your cell stopped with ZeroDivisionError: division by zero, so",
-     "你的单元因 ZeroDivisionError: division by zero 中止"),
+    ("1 / 0\ndef aggregate_sequence_logps(a, b):\n    return a",
+     "Your cell stopped with ZeroDivisionError: division by zero, so", "你的单元因 ZeroDivisionError: division by zero 中止"),
     ("def aggregate(a, b):\n    return a", "No cell defines `aggregate_sequence_logps`", "没有单元定义 `aggregate_sequence_logps`")])
 def test_where_there_is_no_function_it_is_said_why(source, en, zh):
     """To the student, in feedback, and to the instructor, below the check cell."""

@@ -8,8 +8,10 @@ import pytest
 from advantagelab.checking import run_all_checks
 from autograder.__main__ import _parser
 from autograder.commands import checks_source
+from autograder.export import STATUS
 from lessons._build.course import read_course
 from lessons._build.lesson import read_lesson
+from tests.bench.__main__ import NAMES
 from tests.needs import ROOT
 
 GUIDES = [ROOT / "docs" / "grading.md", ROOT / "docs" / "grading.zh.md"]
@@ -53,3 +55,16 @@ def test_the_example_of_a_private_check_tells_right_from_wrong(guide, tmp_path, 
     for answer, done in ((namespace["leave_one_out_advantages"], "1 of 1"), (lambda rewards, group_ids: rewards, "0 of 1")):
         run_all_checks({**namespace, "leave_one_out_advantages": answer}, "leave_one_out_advantages")
         assert f"{done} TODOs done" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=["en", "zh"])
+def test_figures_say_how_to_measure_them_and_nbgrader_s_own_settings_are_named(guide):
+    text = guide.read_text(encoding="utf-8")
+    assert "make bench ONLY=grading" in text and "grading" in NAMES
+    assert "c.CourseDirectory.db_url" in text and "--executor dask=tcp://" in text and "c.LateSubmissionPlugin" in text
+
+
+def test_what_a_table_row_says_is_what_an_export_says():
+    for guide, column in zip(GUIDES, (0, 1), strict=True):
+        text = guide.read_text(encoding="utf-8")
+        assert all(f"| {status.split(' | ')[column]}" in text for status in STATUS.values()) and "`seed_fingerprint`" in text

@@ -298,7 +298,7 @@ def test_of_different_notebooks_the_one_with_the_lessons_name_counts_or_none(tmp
     assert found.file is None and "Several different notebooks" in found.refused.en and "rloo (1).ipynb, rloo.ipynb" in found.refused.en
 
 
-def test_of_very_many_or_very_large_notebooks_none_is_read(tmp_path, monkeypatch):
+def test_of_very_many_or_very_large_notebooks_none_is_read(tmp_path, monkeypatch, capsys):
     for number in range(CANDIDATES + 1):
         folder = hand_in(tmp_path, "many", GOOD, f"{number}.ipynb").parent
     large = hand_in(tmp_path, "large", GOOD)
@@ -309,6 +309,8 @@ def test_of_very_many_or_very_large_notebooks_none_is_read(tmp_path, monkeypatch
         reading.setattr("autograder.intake.choose.read_file", None)
         for place in (folder, large.parent):
             assert find_notebook(place, LESSON).refused.en.startswith("More than 20 files, or more than 100 MiB")
+    assert main(["intake", str(tmp_path / "submitted" / "many")]) == 1
+    assert f"{ASSIGNMENT}  ?  ungradable: More than 20 files" in capsys.readouterr().out
     (tmp_path / "submitted" / "many" / ASSIGNMENT / "0.ipynb").unlink()
     assert find_notebook(tmp_path / "submitted" / "many" / ASSIGNMENT, LESSON).file.name == "1.ipynb"
 

@@ -42,7 +42,7 @@ def choose(files: list[Path], lesson: Lesson) -> Found:
     files = notebooks_among(files)
     if len(files) == 1:
         return Found(files[0])
-    if len(files) > CANDIDATES or sum(os.lstat(file).st_size for file in files) > MAX_BYTES:
+    if too_many(files):
         return Found(None, TOO_MANY)
     read, refused = {}, {}
     for file in files:
@@ -70,6 +70,11 @@ def choose(files: list[Path], lesson: Lesson) -> Found:
         notes.append(message(en=f"Of several notebooks of this lesson {shown(chosen[0].name)} was taken, not: {names}.",
                              zh=f"有多个本课的 notebook，取 {shown(chosen[0].name)}，未取：{names}。"))
     return Found(chosen[0], None, tuple(notes))
+
+
+def too_many(files: list[Path]) -> bool:
+    """To be read one after the other."""
+    return len(files) > CANDIDATES or sum(os.lstat(file).st_size for file in files) > MAX_BYTES
 
 
 def _is_untouched(submission: Submission, lesson: Lesson) -> bool:

@@ -13,7 +13,7 @@ from ..submission import Ungradable
 from ..submitted import LINK, Submitted
 from ..timestamp import submitted_at
 from .belongs import lesson_of_file
-from .choose import Found, choose, find_notebook
+from .choose import TOO_MANY, Found, choose, find_notebook, too_many
 from .files import NO_FILE, files_in, notebooks_among, read_file
 from .repairs import shown
 from .restore import read_submission
@@ -127,10 +127,11 @@ def _of_student(folder: Path, lessons: Lessons) -> Iterator[HandedIn]:
     except Ungradable as refused:
         yield HandedIn(folder.name, None, Found(None, refused.said))
         return
-    if files:
-        yield from _by_content(folder.name, notebooks_among(files), lessons)
+    notebooks = notebooks_among(files)
+    if not files or len(notebooks) > 1 and too_many(notebooks):
+        yield HandedIn(folder.name, None, Found(None, TOO_MANY if files else NO_FILE))
     else:
-        yield HandedIn(folder.name, None, Found(None, NO_FILE))
+        yield from _by_content(folder.name, notebooks, lessons)
 
 
 def _by_content(student: str, files: list[Path], lessons: Lessons) -> Iterator[HandedIn]:

@@ -205,7 +205,7 @@ def graded(tmp_path_factory) -> Iterator[Class]:
             if "No isolation works on this machine" in result.said["grade"]:
                 needs.not_run("no isolation of student code works here", "`apt-get install bubblewrap`")
             result.found["submitted"] = content(root / "submitted") == handed_in
-            result.unprotected = grade_as_stock_does(root, folder / "stock", environment)
+            result.unprotected = grade_as_stock_does(root, folder / "stock", {**environment, "TMPDIR": str(temporary)})
             good = honest_notebook("en", f"{ANSWER} {canaries['neighbor']}")
             for trick in TRICKS.values():
                 trick.make(root / "submitted" / trick.student, good)
@@ -434,8 +434,7 @@ def test_an_attack_succeeds_where_nothing_is_locked_up(graded, name):
 def test_every_kind_of_secret_is_found_where_nothing_is_locked_up(graded):
     """So that no canary is planted where nobody would find it."""
     found = {secret for got in graded.unprotected.values() for secret in secrets_in(graded, got["printed"])}
-    planted = {*graded.canaries.values(), str(SEED), str(graded.root)}
-    assert planted - found == {graded.canaries["privatechecks"]}  # the instructor's file is outside of the course
+    assert {*graded.canaries.values(), str(SEED)} - found == {graded.canaries["privatechecks"]}  # that file is not in the course
 
 
 # The other isolations

@@ -437,6 +437,43 @@ def test_every_kind_of_secret_is_found_where_nothing_is_locked_up(graded):
     assert {*graded.canaries.values(), str(SEED)} - found == {graded.canaries["privatechecks"]}  # that file is not in the course
 
 
+# What a child was forked with
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="not run: only root reads another process's memory")
+def test_the_memory_of_a_child_holds_no_secret(monkeypatch):
+    """Whatever code may do in there, what is not there cannot be read."""
+    secret = f"canary-{secrets.token_hex(8)}"
+    monkeypatch.setenv("CANARY", secret)
+    questions_of(rloo())  # checks and specification are in this process, as in the judge's
+    try:
+        judge = Judge()
+    except SandboxError as error:
+        needs.not_run(f"no isolation works here: {error}", "`apt-get install bubblewrap`")
+    remote = judge.remote()
+    try:
+        remote.run("cell", "kept = 'it is ' + 'found'", 10)
+        child = max(psutil.Process().children(recursive=True), key=lambda process: process.create_time())
+        held = memory_of(child.pid)
+    finally:
+        remote.kill()
+        judge.close()
+    assert held.count(b"it is found") > 0
+    assert [word for word in (secret, *COURSE_LINES, "hidden_leave_one_out") if word.encode() in held] == []
+
+
+def memory_of(pid: int) -> bytes:
+    """All that a process can change, and so all that it or those before it wrote."""
+    parts = []
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            start, end = (int(place, 16) for place in line.split()[0].split("-"))
+            if " rw" in line and end - start < 2**30:
+                memory.seek(start)
+                parts.append(memory.read(end - start))
+    return b"\0".join(parts)
+
+
 # The other isolations
 
 

@@ -64,7 +64,7 @@ def test_a_cluster_gives_the_same_scores(cluster, course, capsys):
     said = capsys.readouterr()
     if status == 2 and "No isolation" in said.err:
         needs.not_run("no isolation of student code works here", "`apt-get install bubblewrap`")
-    assert status == 0 and f"{STUDENTS} graded, 0 unchanged" in said.out, said.err
+    assert status == 0 and f"{STUDENTS} graded, 0 ungradable, 0 unchanged" in said.out, said.err
     assert scores(course) == expected
 
 
@@ -85,7 +85,7 @@ def test_a_worker_that_is_killed_costs_nobody_anything(cluster, course, capsys):
     said = capsys.readouterr()
     if status == 2 and "No isolation" in said.err:
         needs.not_run("no isolation of student code works here", "`apt-get install bubblewrap`")
-    assert status == 0 and f"{STUDENTS} graded, 0 unchanged" in said.out, said.err
+    assert status == 0 and f"{STUDENTS} graded, 0 ungradable, 0 unchanged" in said.out, said.err
     assert scores(course) == expected
 
 

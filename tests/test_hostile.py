@@ -205,7 +205,7 @@ def graded(tmp_path_factory) -> Iterator[Class]:
             if "No isolation works on this machine" in result.said["grade"]:
                 needs.not_run("no isolation of student code works here", "`apt-get install bubblewrap`")
             result.found["submitted"] = content(root / "submitted") == handed_in
-            result.unprotected = grade_as_stock_does(root, folder / "stock", environment)
+            result.unprotected = grade_as_stock_does(root, folder / "stock", {**environment, "TMPDIR": str(temporary)})
             good = honest_notebook("en", f"{ANSWER} {canaries['neighbor']}")
             for trick in TRICKS.values():
                 trick.make(root / "submitted" / trick.student, good)
@@ -434,8 +434,44 @@ def test_an_attack_succeeds_where_nothing_is_locked_up(graded, name):
 def test_every_kind_of_secret_is_found_where_nothing_is_locked_up(graded):
     """So that no canary is planted where nobody would find it."""
     found = {secret for got in graded.unprotected.values() for secret in secrets_in(graded, got["printed"])}
-    planted = {*graded.canaries.values(), str(SEED), str(graded.root)}
-    assert planted - found == {graded.canaries["privatechecks"]}  # the instructor's file is outside of the course
+    assert {*graded.canaries.values(), str(SEED)} - found == {graded.canaries["privatechecks"]}  # that file is not in the course
+
+
+# What a child was forked with
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="not run: only root reads another process's memory")
+def test_the_memory_of_a_child_holds_no_secret(monkeypatch):
+    """Whatever code may do in there, what is not there cannot be read."""
+    secret = f"canary-{secrets.token_hex(8)}"
+    monkeypatch.setenv("CANARY", secret)
+    questions_of(rloo())  # checks and specification are in this process, as in the judge's
+    try:
+        judge = Judge()
+    except SandboxError as error:
+        needs.not_run(f"no isolation works here: {error}", "`apt-get install bubblewrap`")
+    remote = judge.remote()
+    try:
+        remote.run("cell", "kept = 'it is ' + 'found'", 10)
+        child = max(psutil.Process().children(recursive=True), key=lambda process: process.create_time())
+        held = memory_of(child.pid)
+    finally:
+        remote.kill()
+        judge.close()
+    assert held.count(b"it is found") > 0
+    assert [word for word in (secret, *COURSE_LINES, "hidden_leave_one_out") if word.encode() in held] == []
+
+
+def memory_of(pid: int) -> bytes:
+    """All that a process can change, and so all that it or those before it wrote."""
+    parts = []
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            start, end = (int(place, 16) for place in line.split()[0].split("-"))
+            if " rw" in line and end - start < 2**30:
+                memory.seek(start)
+                parts.append(memory.read(end - start))
+    return b"\0".join(parts)
 
 
 # The other isolations

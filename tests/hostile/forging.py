@@ -63,7 +63,7 @@ class Always(type):
     def __call__(cls, *arguments):
         return True
 builtins.bool = Always("bool", (), {})
-builtins.AssertionError = builtins.ValueError = type("Nothing", (Exception,), {})
+builtins.AssertionError = type("Nothing", (Exception,), {})
 """),
     Attack("patched-expectations", "replace the expectations and the judge by ones that are content", answers=ONES, succeeds="forges",
            cell=IN_CHECKS + """

@@ -160,7 +160,7 @@ def test_refreshed_every_ten_steps_it_learns_and_is_then_destroyed():
     assert end("cast_refresh_40") > end("cast") - 0.06 and end("cast_average") > end("cast") - 0.03
 
 
-def test_where_grpo_can_explore_cast_as_specified_learns_nothing():
+def test_where_grpo_can_explore_cast_as_specified_gains_nothing():
     lagged, wrong, grpo = "cast_lagged.instructed-0", "cast_direct.instructed-0", "grpo.instructed-0"
     assert abs(end(lagged) - start(lagged)) < 0.03 and curve(grpo)[1] > start(grpo) + 0.2
     assert values(wrong, "held_out_worked")[:, 1].max() < 0.05 and 0.4 < start(wrong, "held_out_worked") < 0.6

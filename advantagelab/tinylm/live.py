@@ -11,8 +11,9 @@ from matplotlib.lines import Line2D
 
 from ..fonts import plot_text
 from ..language import text
+from ..widgets.looks import looks_of
 from ..widgets.panel import Picture, Words, is_static
-from ..widgets.style import BLACK, BLUE, GREEN, PAPER, VERMILLION, number
+from ..widgets.style import BLACK, PAPER, number
 from .recorded import read
 from .train import Record, Settings, print_progress
 
@@ -20,7 +21,6 @@ SIZE = (7.4, 2.9)
 EVERY = 1.0  # seconds from one picture to the next: drawing takes a twentieth of the time
 WINDOW = Settings().evaluate_every  # a point is the mean of so many steps, as in the records
 OWN = {"color": BLACK, "linewidth": 1.6}
-LOOKS = ({"color": BLUE, "linestyle": "-"}, {"color": VERMILLION, "linestyle": "--"}, {"color": GREEN, "linestyle": ":"})
 
 
 class Measure(NamedTuple):
@@ -75,19 +75,19 @@ class LiveRun:
 
     def _frame(self, figure: Figure, steps: int) -> None:
         """Axes, recorded runs and legend: what stays."""
-        count = len(self._measures)
+        count, looks = len(self._measures), looks_of(list(self._bands))
         for place, name in enumerate(self._measures):
             axes = figure.add_axes(((place + 0.15) / count, 0.28, 0.8 / count, 0.61))
             measure = MEASURES[name]
             last = max(steps, Settings().steps)
             axes.set(title=plot_text(*measure.title), xlabel=plot_text("step", "步数"), ylim=measure.limits,
                      xlim=(0, last), xticks=range(0, last + 1, 15 * round(last / 60)))
-            for band, look in zip(self._bands.values(), LOOKS):
+            for band, look in zip(self._bands.values(), looks.values()):
                 mean, low, high = (_numbers(band[name][part]) for part in ("mean", "low", "high"))
                 axes.fill_between(band["steps"], low, high, color=look["color"], alpha=0.18, linewidth=0)
-                axes.plot(band["steps"], mean, linewidth=1.2, **look)
+                axes.plot(band["steps"], mean, linewidth=1.2, markersize=3, **look)
         own = Line2D([], [], marker="o", markersize=4, **OWN)
-        lines = [own, *(Line2D([], [], **look) for _, look in zip(self._bands, LOOKS))]
+        lines = [own, *(Line2D([], [], markersize=3, **look) for look in looks.values())]
         labels = [plot_text("your run", "你的训练"), *(plot_text(*band["title"]) for band in self._bands.values())]
         figure.legend(lines, labels, loc="lower center", ncols=len(labels), borderpad=0, handlelength=2.4)
 

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 from matplotlib.figure import Figure
 
 from ..language import text
+from .looks import CAST, LOOKS
 from .panel import Panel, Picture, Words, dropdown, is_static, question
-from .runs import HELD_OUT, LOOKS, SHARE, SIZE, Measure, describe_runs, draw_runs, frame_runs, read_runs
+from .runs import HELD_OUT, SHARE, SIZE, Measure, describe_runs, draw_runs, frame_runs, read_runs
 
 WORKED = Measure("held_out_worked", ("held-out completions that show work", "留出集上写出过程的回答"), SHARE)
 FLIPS = Measure("flips", ("tokens pushed against right or wrong", "推动方向与对错相反的 Token"), SHARE)
@@ -45,8 +46,9 @@ SERIES = {
          "distillation": ("distillation alone, no rewards", "只做蒸馏，没有奖励"),
          "grpo_teacher": ("GRPO with a KL to the same teacher", "GRPO，加上对同一教师的 KL")}, FLIPS),
     "instruction": Series(
-        ("The teacher is told", "给教师的指令"), ("Verifier against teacher: who wins?", "验证器与教师相争，谁赢？"),
-        {"cast_direct.instructed-0": ("“answer at once”", "“直接作答”")}, WORKED, beside="grpo.instructed-0"),
+        ("What the teacher reads", "教师读到的"), ("Verifier against teacher: who wins?", "验证器与教师相争，谁赢？"),
+        {"cast_lagged.instructed-0": ("the same prompt; an older copy of the policy", "同样的提示；策略较旧的副本"),
+         "cast_direct.instructed-0": ("“answer at once”", "“直接作答”")}, WORKED, beside="grpo.instructed-0"),
 }
 
 
@@ -57,7 +59,7 @@ def cast_runs(series: str) -> Picture:
     """
     chosen = SERIES[series]
     runs = read_runs([chosen.beside, *chosen.runs])
-    looks = {chosen.beside: LOOKS["grpo"]} | {name: LOOKS["om_grpo"] for name in chosen.runs}
+    looks = {chosen.beside: LOOKS["grpo"]} | {name: CAST for name in chosen.runs}
 
     def draw(figure: Figure, values: dict[str, Any]) -> Words:
         shown = {name: runs[name] for name in (chosen.beside, values["run"])}
@@ -65,7 +67,7 @@ def cast_runs(series: str) -> Picture:
         return describe_runs(shown, (HELD_OUT, chosen.right))
 
     start = {"run": next(iter(chosen.runs))}
-    if is_static() or len(chosen.runs) == 1:
+    if is_static():
         return Picture(SIZE, frame_runs, draw, start)
     control = dropdown(text(*chosen.label), [(text(*words), name) for name, words in chosen.runs.items()], start["run"])
     return Panel(SIZE, frame_runs, draw, {"run": control}, [question(text(*chosen.question)), control])

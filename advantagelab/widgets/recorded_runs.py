@@ -6,8 +6,9 @@ import ipywidgets as W
 from matplotlib.figure import Figure
 
 from ..language import text
+from .looks import looks_of
 from .panel import Panel, Picture, Words, checkbox, dropdown, is_static, question
-from .runs import PAIRS, SIZE, describe_runs, draw_runs, frame_runs, looks_of, pair_name, read_runs
+from .runs import PAIRS, SIZE, describe_runs, draw_runs, frame_runs, pair_name, read_runs
 
 
 def recorded_runs(shown: list[str], more: list[str] = (), measure: str = "accuracy") -> Picture:

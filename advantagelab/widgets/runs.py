@@ -16,31 +16,10 @@ from ..fonts import plot_text
 from ..language import text
 from ..tinylm.recorded import read
 from .panel import Words
-from .style import BLACK, BLUE, GRAY, GREEN, LIGHT_GRAY, ORANGE, PURPLE, VERMILLION, number
+from .style import LIGHT_GRAY, number
 
 SIZE = (7.6, 3.8)
 CHARTS = ((0.065, 0.315, 0.415, 0.575), (0.57, 0.315, 0.415, 0.575))
-SKY = "#56B4E9"
-# A method looks the same in every picture; what a picture alone compares takes the looks that are left.
-LOOKS = {
-    "grpo": {"color": GREEN, "linestyle": "-", "marker": "o"},
-    "majority_vote": {"color": VERMILLION, "linestyle": "--", "marker": "s"},
-    "om_grpo": {"color": BLUE, "linestyle": "-", "marker": "D"},
-    "rloo": {"color": ORANGE, "linestyle": "-.", "marker": "^"},
-    "soft_consensus": {"color": PURPLE, "linestyle": ":", "marker": "v"},
-    "masked_vote": {"color": SKY, "linestyle": "--", "marker": "X"},
-    "om_grpo_car": {"color": BLACK, "linestyle": (0, (6, 2, 1, 2, 1, 2)), "marker": "P"},
-    "self_certainty": {"color": GRAY, "linestyle": ":", "marker": "*"},
-}
-
-
-def looks_of(names: list[str]) -> dict[str, dict]:
-    """A look for each run: a method's own, on whatever base, before one that is left."""
-    looks = {name: LOOKS[name.partition(".")[0]] for name in names if name.partition(".")[0] in LOOKS}
-    left = iter([look for look in LOOKS.values() if look not in looks.values()])
-    return {name: looks.get(name) or next(left) for name in names}
-
-
 class Run(NamedTuple):
     """One method on one base: a row of every measure for each seed, a column for each point of `steps`."""
 
@@ -199,10 +178,11 @@ def _measure_words(runs: dict[str, Run], measure: Measure) -> str:
     for run in runs.values():
         values = run.measures[measure.name]
         start, end = number(values[:, 0].mean(), measure.digits), span(values[:, -1], measure.digits)
-        words = text(f"{run.title[0]} from {start} to {end}", f"{run.title[1]}从 {start} 到 {end}")
+        words = text(f"{run.title[0]} from {start} to {end}", f"{run.title[1]}：从 {start} 到 {end}")
         if measure.name in run.second:
             other = span(run.second[measure.name][:, -1], measure.digits)
             words += text(f", on the second model to {other}", f"，在第二模型上到 {other}")
         said.append(words)
-    return text(f"{measure.title[0].capitalize()}: {'; '.join(said)}.", f"{measure.title[1]}：{'；'.join(said)}。")
+    title = measure.title[0]
+    return text(f"{title[0].upper()}{title[1:]}: {'; '.join(said)}.", f"{measure.title[1]}——{'；'.join(said)}。")
 

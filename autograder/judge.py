@@ -102,7 +102,7 @@ class Judge:
         Without a question that checks grade nothing is run: a person reads the lesson's written answers.
         """
         if not questions:
-            return Judgement((), (), self.isolation, ())
+            return Judgement((), (), self.isolation)
         for _ in range(ATTEMPTS):
             zygote = self._zygote
             judgement = self._grade(code, questions)

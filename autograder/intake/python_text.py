@@ -7,7 +7,7 @@ import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
-from .cells import MAX_CELL
+from .cells import MAX_CELL, length_of
 
 KEEP_BODY = ("time", "capture", "prun")  # cell magics that run the rest of the cell as it stands
 NESTED = 5  # cell magics, one under the other
@@ -20,17 +20,16 @@ BANG = re.compile(r"^([ \t]*)!(.*)$", re.M)
 IPYTHON_CALL = re.compile(r"get_ipython\(\)\.(run_line_magic|system|getoutput)(\(.*\))$")
 DEFINITION = re.compile(r"^(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(", re.M)
 WORK = 200_000  # characters that may be read for one submission in this way: IPython reads a cell again for each special line
-# Characters of a cell whose syntax is looked at, ten times the longest answer: Python takes quadratic time for some texts. Not counted is
-# the payload of a set-up cell, which is one long string.
+# Characters of a cell whose syntax is looked at, ten times the longest answer: Python takes quadratic time for some texts. The payload of a
+# set-up cell is not counted.
 MAX_PARSED = 2**15
-PAYLOAD = re.compile(r'^advantagelab = _advantagelab\((?:"[^"\n\\]*"(?:, )?)*\)$', re.M)
 LONG_LINE = 1000  # characters; IPython's patterns take quadratic time in them
 
 
 @functools.lru_cache(2)  # one cell is asked about several times in a row; what is kept stays in memory
 def parse(code: str) -> ast.Module | None:
     """The syntax tree, or None if it is no Python or far too much of it."""
-    if len(code) > MAX_CELL or len(PAYLOAD.sub("", code)) > MAX_PARSED:
+    if length_of(code) > MAX_PARSED:
         return None
     try:
         with warnings.catch_warnings():
@@ -81,7 +80,7 @@ class Transformer:
         self.work = WORK
 
     def __call__(self, source: str) -> Python:
-        if len(source) > MAX_CELL or not PROMPT.match(source) and "get_ipython" not in source and parse(source) is not None:
+        if length_of(source) > MAX_CELL or not PROMPT.match(source) and "get_ipython" not in source and parse(source) is not None:
             return Python(source)
         dropped = []
         while source.lstrip().startswith("%%") and len(dropped) < NESTED:

@@ -13,7 +13,7 @@ from lessons._build.lesson import Lesson
 
 from ..submission import Code, Submission
 from .belongs import ours, require_lesson
-from .cells import MAX_CELL, read_cells
+from .cells import MAX_CELL, length_of, read_cells
 from .decode import read_json
 from .place import Piece, place
 from .release import Release, plain, release_of
@@ -156,7 +156,7 @@ def _code(key: str, piece: Piece, release: Release, repairs: Repairs) -> Code:
         return Code(key, released.role, released.function, released.source)
     source = piece.python.code
     repairs.dropped += [f"{key}: {line}" for line in piece.python.dropped]
-    if len(source) > MAX_CELL:
+    if length_of(source) > MAX_CELL:
         source = ""
         repairs.too_long.append(key)
     return Code(key, released.role if released else "added", released and released.function, source)

@@ -63,7 +63,9 @@ def grade(setup: Setup, handed: Handed) -> Graded:
 def _grade(setup: Setup, handed: Handed) -> Graded:
     lesson = _lesson(handed.lesson)
     submission = read_submission(handed.data, lesson)
-    judgement = _judge(setup).grade(submission.code, _questions(handed.lesson, setup.private_checks))
+    questions = _questions(handed.lesson, setup.private_checks)
+    # A lesson that asks only in words: nothing of it is run, a person reads the answers.
+    judgement = _judge(setup).grade(submission.code, questions) if questions else Judgement((), (), _judge(setup).isolation)
     judgement = replace(judgement, questions=tuple(_for_its_author(result, lesson, judgement) for result in judgement.questions))
     record = _record(setup, handed, status=GRADED, language=submission.language,
                      questions=_question_records(lesson, submission, judgement), repairs=(*submission.repairs, *handed.notes),

@@ -97,12 +97,7 @@ class Judge:
         self._zygote, self.isolation = chosen or ((Zygote(isolation).wait(), isolation) if isolation else choose(unsafe))
 
     def grade(self, code: Sequence[Code], questions: Sequence[Question]) -> Judgement:
-        """Run the cells and judge the questions. SandboxError if no process can be made; the submission is not to blame for that.
-
-        Without a question that checks grade nothing is run: a person reads the lesson's written answers.
-        """
-        if not questions:
-            return Judgement((), (), self.isolation)
+        """Run the cells and judge the questions. SandboxError if no process can be made; the submission is not to blame for that."""
         for _ in range(ATTEMPTS):
             zygote = self._zygote
             judgement = self._grade(code, questions)

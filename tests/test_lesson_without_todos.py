@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from autograder.judge import Judge, questions_of
+from autograder.judge import questions_of
 from lessons._build.check_command import BadFile, lesson_todos
 from lessons._build.code_cells import given_source
 from lessons._build.lesson import read_lesson
@@ -65,17 +65,6 @@ def test_a_given_function_may_lean_on_an_import_of_an_earlier_cell(tmp_path):
     lesson = write(tmp_path / "bad", OWN, IMPORT, QUESTION)
     with pytest.raises(Refused, match="doubled uses log2"):
         build_notebook(lesson, "en", "learner")
-
-
-def test_nothing_of_a_submission_is_run(tmp_path):
-    class Untouched:
-        isolation, seed = "none", 0
-
-        def __getattr__(self, name):
-            raise AssertionError("a process was asked for")
-
-    judgement = Judge.grade(Untouched(), [object()], [])
-    assert (judgement.cells, judgement.questions) == ((), ())
 
 
 def test_the_check_command_says_that_there_is_nothing_to_check(tmp_path, monkeypatch, capsys):

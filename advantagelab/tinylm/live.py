@@ -39,7 +39,7 @@ MEASURES = {
 
 
 class LiveRun:
-    """Draws the run so far over recorded ones, about once a second, in place. | 每秒左右重画一次，把当前训练画在记录的训练之上。
+    """Draws the run so far over recorded ones, about once a second, in place. | 当前训练画在记录的训练之上，就地更新。
 
     recorded: names of runs, at most three; one without a record is left out | 最多三个名称；没有记录的略去
     measures: what the panels show, at most three of MEASURES | 各小图显示的量，最多三个
@@ -106,7 +106,7 @@ class LiveRun:
         return self._words(record)
 
     def _words(self, record: Record) -> Words:
-        alt = [text("Your run so far and recorded runs, by step.", "你的训练与记录的训练，横轴是步数。")]
+        alt = [text("Your run so far and recorded runs, by step.", "你的训练与记录的训练，随步数变化。")]
         for name in self._measures:
             steps, points = _curve(record, name)
             said = [text(f"your run {number(points[0])} at step {steps[0]}, {number(points[-1])} at step {steps[-1]}",

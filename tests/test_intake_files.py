@@ -10,6 +10,7 @@ import pytest
 from autograder.__main__ import main
 from autograder.demo_class import WRITTEN
 from autograder.intake import find_notebook, read_file, read_submission
+from autograder.intake.cells import MAX_CELL
 from autograder.intake.decode import MAX_BYTES, MAX_VALUES
 from autograder.submission import Ungradable
 from lessons._build.course import ROOT
@@ -147,7 +148,7 @@ def test_hostile_code_is_only_text(source):
 
 def test_a_cell_longer_than_any_answer_does_not_run():
     notebook = finished()
-    insert_after(notebook, "setup", own("x = 1\n" * 60_000))
+    insert_after(notebook, "setup", own("x = 1\n" * (MAX_CELL // len("x = 1\n") + 1)))
     result = read_submission(encode(notebook), LESSON)
     assert [code.key for code in result.code if code.role == "added"] == [] and "not run: added-1" in result.repairs[0].en
 

@@ -50,9 +50,9 @@ RECIPES = {
     # Both styles alike without an instruction, and obeys one: what a wrong instruction does is seen here. Not shipped.
     "instructed": Recipe({"none": 0.40, "work": 0.20, "direct": 0.15, "noise": 0.10, "reference": 0.15},
                          worked=0.5, comparisons=0, steps=1050),
-    # Tasks whose partial results are uncertain, stopped while the work goes wrong in a third (chains) or half (scaled sums) of the
-    # completions: the limits of the answer mask. Not shipped.
-    "chains": Recipe({"none": 1.0}, worked=0.75, comparisons=0, steps=900, task="chains"),
+    # Tasks whose partial results are uncertain, stopped while the work goes wrong in about half of the completions: the limits of the
+    # answer mask. Not shipped.
+    "chains": Recipe({"none": 1.0}, worked=0.75, comparisons=0, steps=800, task="chains"),
     "scaled_sums": Recipe({"none": 1.0}, worked=0.5, comparisons=0, steps=500, task="scaled_sums"),
 }
 

@@ -9,15 +9,10 @@ from .decode import refuse
 
 TYPES = ("code", "markdown", "raw")
 CURRENT = (4, 5)
-<<<<<<< HEAD
 MAX_CODE = 2**20  # characters of code in a notebook; the release of a lesson has a quarter of it
 MAX_CELL = 2**18  # characters of one code cell; a longer one is no one's own work, is not run, and does not count
 # The line of a set-up cell that carries the package, as one long string: it is as long as a lesson needs.
 PAYLOAD = re.compile(r'^advantagelab = _advantagelab\((?:"[^"\n\\]*"(?:, )?)*\)$', re.M)
-=======
-MAX_CODE = 2**20  # characters of code in a notebook; the release of a lesson has half of it
-MAX_CELL = 2**19  # characters of a code cell: a set-up cell fits; a longer one is no one's own work, is not run, and does not count
->>>>>>> lab
 
 
 @dataclass(eq=False)

@@ -93,8 +93,8 @@ for pid in (VICTIM, os.getppid(), 1, os.getpid()):
             gained(name)
 """),
     Attack("arguments", "read how it was started, and where from", succeeds="reads", cell="""
-for place in (sys.argv, sys.path, os.getcwd(), getattr(sys, "orig_argv", [])):
-    if COURSE in str(place) or "pytest" in str(place) or CHECKOUT in str(place):
+for place in (*sys.argv, *sys.path, os.getcwd(), *getattr(sys, "orig_argv", [])):
+    if COURSE in place or "pytest" in place or CHECKOUT in place and not place.startswith(sys.prefix):  # which may stand in the checkout
         gained(place)
 """),
     Attack("frames", "walk the frames that call it", succeeds="reads", cell=WALK_FRAMES),
@@ -149,7 +149,7 @@ show("upwards", b"".join(open(f"{'../' * depth}{name}", "rb").read() for depth i
 root = os.open("/", os.O_RDONLY)
 for _ in range(8):
     root = os.open("..", os.O_RDONLY, dir_fd=root)
-for place in (COURSE, HOME, CHECKOUT):
+for place in (COURSE, HOME, CHECKOUT + "/lessons"):
     if works(lambda: os.stat(place.lstrip("/"), dir_fd=root)) or works(os.listdir, f"/proc/1/root{place}"):
         gained(place.rpartition("/")[2])
 """),

@@ -205,6 +205,9 @@ def graded(tmp_path_factory) -> Iterator[Class]:
             if "No isolation works on this machine" in result.said["grade"]:
                 needs.not_run("no isolation of student code works here", "`apt-get install bubblewrap`")
             result.found["submitted"] = content(root / "submitted") == handed_in
+            result.found["victim"] = (victim.poll(), psutil.Process(victim.pid).status() if victim.poll() is None else "gone")
+            result.found["calls"] = [waiting for waiting in (port, listener, abstract) if called(waiting)]
+            # After this the attacks that succeed unprotected have been let loose on victim and sockets; the tricks that follow hold none.
             result.unprotected = grade_as_stock_does(root, folder / "stock", {**environment, "TMPDIR": str(temporary)})
             good = honest_notebook("en", f"{ANSWER} {canaries['neighbor']}")
             for trick in TRICKS.values():
@@ -220,8 +223,6 @@ def graded(tmp_path_factory) -> Iterator[Class]:
             result.found["files"] = outside(known) - before
             result.found["temporary"] = os.listdir(temporary / "tmp")
             result.found["home"] = content(home) == {home / name: canaries["home"].encode() for name in ("token", ".netrc")}
-            result.found["victim"] = (victim.poll(), psutil.Process(victim.pid).status() if victim.poll() is None else "gone")
-            result.found["calls"] = [waiting for waiting in (port, listener, abstract) if called(waiting)]
         finally:
             ctypes.CDLL(None).prctl(SUBREAPER, 0, 0, 0, 0)
             victim.kill()

@@ -205,6 +205,7 @@ def graded(tmp_path_factory) -> Iterator[Class]:
             if "No isolation works on this machine" in result.said["grade"]:
                 needs.not_run("no isolation of student code works here", "`apt-get install bubblewrap`")
             result.found["submitted"] = content(root / "submitted") == handed_in
+            result.found["home"] = content(home) == {home / name: canaries["home"].encode() for name in ("token", ".netrc")}
             result.found["victim"] = (victim.poll(), psutil.Process(victim.pid).status() if victim.poll() is None else "gone")
             result.found["calls"] = [waiting for waiting in (port, listener, abstract) if called(waiting)]
             # After this the attacks that succeed unprotected have been let loose on victim and sockets; the tricks that follow hold none.
@@ -222,7 +223,6 @@ def graded(tmp_path_factory) -> Iterator[Class]:
             result.found["processes"] = [process for process in left if process.status() != psutil.STATUS_ZOMBIE]
             result.found["files"] = outside(known) - before
             result.found["temporary"] = os.listdir(temporary / "tmp")
-            result.found["home"] = content(home) == {home / name: canaries["home"].encode() for name in ("token", ".netrc")}
         finally:
             ctypes.CDLL(None).prctl(SUBREAPER, 0, 0, 0, 0)
             victim.kill()
@@ -297,9 +297,13 @@ def test_the_neighbors_have_all_their_points(graded):
 
 
 def test_nothing_is_left_over(graded):
-    assert graded.found["processes"] == [] and graded.found["victim"] == (None, psutil.STATUS_SLEEPING)
-    assert graded.found["files"] == set() and graded.found["temporary"] == [] and graded.found["calls"] == []
-    assert graded.found["submitted"] and graded.found["home"]
+    assert graded.found["processes"] == []
+    assert graded.found["victim"] == (None, psutil.STATUS_SLEEPING)
+    assert graded.found["files"] == set()
+    assert graded.found["temporary"] == []
+    assert graded.found["calls"] == []
+    assert graded.found["submitted"]
+    assert graded.found["home"]
 
 
 def test_nothing_is_in_the_course_that_does_not_belong_there(graded):

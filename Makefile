@@ -25,11 +25,11 @@ dev:
 
 test: dev
 	@$(PYTHON) environments/install.py colab-like .venv-colab
-	$(RUN) -m pytest -n logical --dist loadgroup
+	$(RUN) -m pytest -n logical --dist loadfile
 
 # The tests, a made-up class that is graded, every listed answer of every lesson through the judge, and fifty runs killed at random.
 test-all: test grade-demo
-	ALL=1 $(RUN) -m pytest -n logical --dist loadgroup tests/test_same_scores.py tests/test_killed.py
+	ALL=1 $(RUN) -m pytest -n logical --dist loadfile tests/test_same_scores.py tests/test_killed.py
 
 bench: dev
 	$(RUN) -m tests.bench $(ONLY)

@@ -20,8 +20,6 @@ from lessons._build.lesson import Lesson, read_lesson
 from lessons._build.notebook import build_notebook
 from lessons._build.regions import regions
 
-pytestmark = pytest.mark.xdist_group("nbgrader")  # its module fixtures are dear: one worker has them all
-
 RLOO = "03_rloo"
 OWN_KEYS = {"checksum", "cell_type"}  # of nbgrader, in a released cell's metadata
 

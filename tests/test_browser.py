@@ -16,8 +16,6 @@ from playwright.sync_api import sync_playwright
 from lessons._build.course import LANGUAGES, read_course
 from tests.needs import ROOT, chromium, cjk_font
 
-pytestmark = pytest.mark.xdist_group("browser")  # its module fixtures are dear: one worker has them all
-
 ARTIFACTS = ROOT / "artifacts"
 TOKEN = "test-token"
 LESSONS = [entry.notebook for entry in read_course().lessons]

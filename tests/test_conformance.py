@@ -19,8 +19,6 @@ import torch
 from advantagelab import conformance
 from advantagelab.algorithms import rloo as reference
 
-pytestmark = pytest.mark.xdist_group("trl")  # its module fixtures are dear: one worker has them all
-
 RUN = sys.modules["advantagelab.conformance.run"]
 needs_trl = pytest.mark.skipif(find_spec("trl") is None, reason=f"not run: trl is missing, install with {RUN.INSTALL}")
 

@@ -10,8 +10,6 @@ from advantagelab.algorithms import cast as reference
 from advantagelab.conformance import cast_loss, cast_training
 from tests.test_conformance import failed, needs_trl, quick_garbage_collection  # noqa: F401  (the fixture is used by every test)
 
-pytestmark = pytest.mark.xdist_group("trl")
-
 FUNCTIONS = ("cast_base_advantages", "self_teacher_gap", "asymmetric_weights", "cast_token_advantages", "cast_loss")
 REFERENCE = {name: getattr(reference, name) for name in FUNCTIONS}
 B, G, W, A, L = FUNCTIONS

@@ -10,8 +10,6 @@ from advantagelab.algorithms import grpo as reference
 from advantagelab.conformance import grpo_loss, grpo_training
 from tests.test_conformance import failed, needs_trl, quick_garbage_collection  # noqa: F401  (the fixture is used by every test)
 
-pytestmark = pytest.mark.xdist_group("trl")
-
 FUNCTIONS = ("group_relative_advantages", "k3_kl", "grpo_token_losses", "reduce_token_losses")
 REFERENCE = {name: getattr(reference, name) for name in FUNCTIONS}
 A, K, L, R = FUNCTIONS

@@ -10,8 +10,6 @@ from advantagelab.algorithms.om_grpo import om_grpo_loss
 from advantagelab.conformance import om_grpo_loss as cases
 from tests.test_conformance import failed, needs_trl, quick_garbage_collection  # noqa: F401  (the fixture is used by every test)
 
-pytestmark = pytest.mark.xdist_group("trl")
-
 
 def compared(function) -> conformance.Report:
     return conformance.om_grpo({"om_grpo_loss": function})

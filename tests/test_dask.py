@@ -19,7 +19,6 @@ from lessons._build.notebook import build_notebook
 from tests import needs
 from tests.grading import RLOO, make_course, rloo
 
-pytestmark = pytest.mark.xdist_group("dask")
 STUDENTS = 8
 
 

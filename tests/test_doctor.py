@@ -10,8 +10,6 @@ from autograder.__main__ import main
 from autograder.probe import FACTS, Probe
 from autograder.sandbox import BUBBLEWRAP, ISOLATIONS, LANDLOCK, NONE, UID, SandboxError, Zygote
 
-pytestmark = pytest.mark.xdist_group("judge")
-
 MISSING = message(en="It cannot be started.", zh="无法启动。")
 
 

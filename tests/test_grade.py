@@ -27,8 +27,6 @@ from lessons._build.notebook import build_notebook
 from tests import needs
 from tests.grading import ADVANTAGES, LOSS, POINTS, RLOO, SHAPE, SUM, WRITTEN, make_course, rloo
 
-pytestmark = pytest.mark.xdist_group("judge")  # a zygote is dear: one worker has it
-
 SETUP = Setup(seed=7)
 CLASS = {made.student: made for made in demo_class(rloo())}
 
@@ -309,8 +307,6 @@ def test_points_are_the_course_s():
     assert {key: points for key, *_, points in grade_module._places(rloo())} == POINTS
     assert [function for _, _, function, _ in grade_module._places(rloo())] == [*rloo().functions, None]
     assert {SUM, SHAPE} < set(POINTS)
-
-
 
 
 # What a hostile function may neither pass on nor hold up

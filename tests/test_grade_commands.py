@@ -23,7 +23,6 @@ from lessons._build.notebook import build_notebook
 from tests import needs
 from tests.grading import ADVANTAGES, LOSS, POINTS, RLOO, SUM, WRITTEN, make_course, rloo
 
-pytestmark = pytest.mark.xdist_group("grade_commands")  # one class is graded for all of them
 NEGATED = "advantages = torch.zeros_like(rewards) - 1.0"
 # Right, as far as the course's own checks look; wrong for a size that only an instructor's check has.
 GAP = '''if new_logps.shape[0] == 1013:

@@ -22,7 +22,6 @@ from tests import needs
 from tests.grading import ADVANTAGES, LOSS, RLOO, SUM, check, make_course, make_record, rloo, ungradable_record
 from tests.test_feedback import HOSTILE, with_checks
 
-pytestmark = pytest.mark.xdist_group("gradescope")
 PRIVATE = "def hidden_rloo_policy_loss_is_mine(answers, rng):\n    assert True, '私有'\n"
 
 

@@ -24,8 +24,6 @@ from lessons._build.regions import regions, replace_regions, stub
 
 from . import needs
 
-pytestmark = pytest.mark.xdist_group("judge")  # a zygote is dear: one worker has it
-
 COURSE = read_course()
 LESSONS = [lesson for lesson in (read_lesson(COURSE, entry.name) for entry in COURSE.lessons) if lesson.checks]
 SAID = message(en="It is wrong.", zh="不对。")

@@ -26,8 +26,6 @@ from lessons._build.notebook import build_notebook
 from tests.grade_command import GradeCommand
 from tests.grading import RLOO, make_course, rloo
 
-pytestmark = pytest.mark.xdist_group("killed")
-
 KILLS = 50 if os.environ.get("ALL") else 4
 SEED = 20240222
 TARGETS = ("command", "grading process", "zygote", "everything", "forkserver")

@@ -15,7 +15,6 @@ from lessons._build.notebook import build_notebook
 
 from . import needs
 
-pytestmark = pytest.mark.xdist_group("judge")
 SETUP = Setup(0)
 LESSON = read_lesson(read_course(), "training_lab")
 QUESTIONS = [cell.key for cell in LESSON.cells if cell.role == "question"]

@@ -31,9 +31,6 @@ ALL = bool(os.environ.get("ALL"))
 SOME = 6  # notebooks of a lesson, without ALL
 SETUP = Setup(PUBLIC_SEED)  # of `lessons check` and of the notebooks
 NAMES = [entry.name for entry in read_course().lessons if read_lesson(read_course(), entry.name).checks]
-PARTS = 4 if ALL else 1
-each_part = pytest.mark.parametrize(("name", "part"), [
-    pytest.param(name, part, marks=pytest.mark.xdist_group(f"same_scores {part}")) for name in NAMES for part in range(PARTS)])
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -97,12 +94,11 @@ def statuses_here(lesson: Lesson, notebook: nbformat.NotebookNode, file) -> dict
     return found
 
 
-@each_part
-def test_every_answer_gets_here_what_it_gets_there(name, part, tmp_path):
+@pytest.mark.parametrize("name", NAMES)
+def test_every_answer_gets_here_what_it_gets_there(name, tmp_path):
     lesson = lesson_of(name)
     turns = list(enumerate(rounds(lesson)))
-    turns = turns[part::PARTS] if ALL else list(islice(turns[::max(1, len(turns) // SOME)], SOME))
-    for turn, answers in turns:
+    for turn, answers in turns if ALL else islice(turns[::max(1, len(turns) // SOME)], SOME):
         for language in LANGUAGES if ALL else (LANGUAGES[turn // max(1, len(rounds(lesson)) // SOME) % 2],):
             notebook = with_answers(lesson, language, answers)
             here, record = statuses_here(lesson, notebook, tmp_path / "answers.py"), graded(lesson, notebook)
@@ -118,7 +114,6 @@ def test_every_answer_gets_here_what_it_gets_there(name, part, tmp_path):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.xdist_group("same_scores 0")
 def test_the_course_s_own_solution_passes_every_check_and_the_untouched_notebook_none(name, language):
     lesson = lesson_of(name)
     solved, untouched = graded(lesson, with_answers(lesson, language, [])), graded(lesson, learner(name, language))

@@ -20,7 +20,6 @@ from autograder.worker.jail import BUBBLEWRAP, LANDLOCK, NONE, UID
 
 from . import needs
 
-pytestmark = pytest.mark.xdist_group("judge")
 ROOT = Path(__file__).resolve().parents[1]
 
 # What a cell tries: each line is an attempt, true if it succeeds.

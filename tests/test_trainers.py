@@ -15,8 +15,6 @@ from advantagelab.algorithms.label_free import contrast_augmented_rewards, major
 from advantagelab.algorithms.om_grpo import APPENDIX_B, om_grpo_loss
 from tests import needs
 
-pytestmark = pytest.mark.xdist_group("trl")
-
 
 def test_without_trl_the_import_says_what_is_missing_in_both_languages():
     code = ("import importlib.metadata as m, sys\n"

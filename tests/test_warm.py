@@ -4,11 +4,8 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 from lessons._build.course import ROOT
 
-pytestmark = pytest.mark.xdist_group("judge")
 LOOK = """
 import gc
 import autograder.warm

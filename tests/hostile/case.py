@@ -53,7 +53,6 @@ class Attack:
     written: the written answer; edit: what else was done to the file
     right: the TODOs that are solved as the course does, and so earn their points, unless `loses`
     loses: it may also lose points that its right answers would earn; those of others are not its to lose
-    slow: it waits for time limits or burns seconds, so it runs with ALL=1
     succeeds: "reads" or "forges" where nothing is locked up and checks run in the same process, as with stock nbgrader; there it is tried
     """
 
@@ -66,5 +65,4 @@ class Attack:
     edit: Callable[[NotebookNode], None] | None = None
     right: tuple[int, ...] = RIGHT
     loses: bool = False
-    slow: bool = False
     succeeds: str = ""

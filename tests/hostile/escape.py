@@ -34,18 +34,6 @@ for pid in (VICTIM, os.getppid() or VICTIM):
         if works(lambda: fcntl.fcntl(3, command, pid)):
             gained("an owner of signals")
 """),
-    Attack("debug", "attach to the parent and to another process, and write into their memory", cell=CALL + """
-for pid in (VICTIM, os.getppid()):
-    for request in (16, 0x4206):
-        if pid and libc.ptrace(request, pid, 0, 0) == 0:
-            gained("ptrace")
-    buffer = ctypes.create_string_buffer(8)
-    vector = (ctypes.c_size_t * 2)(ctypes.addressof(buffer), 8)
-    if libc.process_vm_readv(pid, vector, 1, (ctypes.c_size_t * 2)(0x400000, 8), 1, 0) > 0:
-        gained("memory")
-    if works(open, f"/proc/{pid}/mem", "r+b"):
-        gained("mem")
-"""),
     Attack("namespaces", "make namespaces, mounts and another root", cell=CALL + """
 for flags in (0x10000000, 0x00020000, 0x40000000, 0x20000000, 0x08000000, 0x02000000, 0x10020000):
     if libc.unshare(flags) == 0:
@@ -55,10 +43,6 @@ for call in ((165, b"none", b"/scratch", b"tmpfs", 0, b""), (166, b"/proc", 2), 
     if libc.syscall(*call) >= 0:
         gained(call[0])
 """),
-    Attack("another-abi", "reach forbidden calls by the 32-bit doors", cell=CALL + """
-if libc.syscall(0x40000000 + 57) > 0 or libc.syscall(0x40000000 + 41, 2, 1, 0) >= 0:
-    gained("x32")
-"""),
     Attack("interrupt-80", "reach them by the interrupt of 32-bit Linux", cell="""
 import ctypes, mmap, platform
 if platform.machine() == "x86_64":
@@ -67,11 +51,6 @@ if platform.machine() == "x86_64":
     address = ctypes.addressof(ctypes.c_char.from_buffer(code))
     if ctypes.CFUNCTYPE(ctypes.c_int)(address)() > 0:
         gained("a process")
-"""),
-    Attack("another-user", "become root or anyone else", cell=CALL + """
-for change, wanted in ((os.setuid, 0), (os.setgid, 0), (os.seteuid, 0), (os.setgroups, [0]), (os.setuid, os.getuid() + 1)):
-    if os.getuid() != 0 and works(change, wanted):
-        gained(change.__name__)
 """),
     Attack("write-everywhere", "write files wherever they might outlive it", cell=PLACES + """\
     for flags in (os.O_WRONLY | os.O_CREAT, os.O_RDWR | getattr(os, "O_TMPFILE", 0)):
@@ -142,19 +121,6 @@ folder = os.open(os.path.dirname(torch.__file__), os.O_RDONLY)
 if works(lambda: fcntl.fcntl(folder, 1026, 1 << 31)):
     gained("notices of changes")
 """),
-    Attack("daemon", "stay behind as a daemon", cell="""
-import signal, threading, time
-for number in range(1, 65):
-    works(signal.signal, number, signal.SIG_IGN)
-works(os.setsid)
-if works(os.fork):
-    gained("a daemon")
-def stay():
-    while True: works(time.sleep, 1000)
-for _ in range(5): threading.Thread(target=stay).start()
-import ctypes
-ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)
-"""),
     Attack("poisoned-for-the-next", "change modules, environment, limits and hooks that the next one might inherit", cell="""
 import builtins, json, linecache, random, struct
 os.environ["PYTHONSTARTUP"] = os.environ["LD_PRELOAD"] = MARK
@@ -171,6 +137,43 @@ if os.getcwd() == "/scratch" and os.listdir("."):
 for folder in ("/tmp", "/var/tmp", "/dev/shm", "/scratch", "/run"):
     if glob.glob(f"{folder}/{MARK}*"):
         gained("files")
+"""),
+]
+
+SELDOM = [
+    Attack("debug", "attach to the parent and to another process, and write into their memory", cell=CALL + """
+for pid in (VICTIM, os.getppid()):
+    for request in (16, 0x4206):
+        if pid and libc.ptrace(request, pid, 0, 0) == 0:
+            gained("ptrace")
+    buffer = ctypes.create_string_buffer(8)
+    vector = (ctypes.c_size_t * 2)(ctypes.addressof(buffer), 8)
+    if libc.process_vm_readv(pid, vector, 1, (ctypes.c_size_t * 2)(0x400000, 8), 1, 0) > 0:
+        gained("memory")
+    if works(open, f"/proc/{pid}/mem", "r+b"):
+        gained("mem")
+"""),
+    Attack("another-abi", "reach forbidden calls by the 32-bit doors", cell=CALL + """
+if libc.syscall(0x40000000 + 57) > 0 or libc.syscall(0x40000000 + 41, 2, 1, 0) >= 0:
+    gained("x32")
+"""),
+    Attack("another-user", "become root or anyone else", cell=CALL + """
+for change, wanted in ((os.setuid, 0), (os.setgid, 0), (os.seteuid, 0), (os.setgroups, [0]), (os.setuid, os.getuid() + 1)):
+    if os.getuid() != 0 and works(change, wanted):
+        gained(change.__name__)
+"""),
+    Attack("daemon", "stay behind as a daemon", cell="""
+import signal, threading, time
+for number in range(1, 65):
+    works(signal.signal, number, signal.SIG_IGN)
+works(os.setsid)
+if works(os.fork):
+    gained("a daemon")
+def stay():
+    while True: works(time.sleep, 1000)
+for _ in range(5): threading.Thread(target=stay).start()
+import ctypes
+ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)
 """),
     Attack("zygote", "find the process it was forked from, and its line to the judge", cell="""
 import ctypes, socket

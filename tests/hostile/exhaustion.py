@@ -56,10 +56,6 @@ for start in (lambda: subprocess.Popen(["/bin/sleep", "1000"]), lambda: os.posix
     if works(start):
         gained("a process")
 """),
-    Attack("exec", "become another program", cell="""
-works(os.execv, "/bin/sh", ["sh", "-c", "sleep 1000"])
-works(os.execvp, "python3", ["python3"])
-"""),
     Attack("thread-bomb", "start threads without end", cell="""
 import threading, time
 threading.stack_size(65536)
@@ -73,14 +69,6 @@ except BaseException:
 if started > 100:
     gained(f"{started} threads")
 """),
-    Attack("spinning-threads", "keep every core busy", slow=True, loses=True, cell="""
-import threading, time
-def spin():
-    a = torch.randn(300, 300)
-    while True: a @ a
-for _ in range(60): works(threading.Thread(target=spin, daemon=True).start)
-works(time.sleep, 9)
-"""),
     Attack("memory", "ask for more memory than there is", cell="""
 import mmap
 kept = []
@@ -93,15 +81,6 @@ if len(kept) > 20:
     gained(f"{len(kept) / 4} GiB")
 del kept
 """),
-    Attack("memory-in-use", "fill the memory it can get", slow=True, loses=True, cell="""
-kept = []
-try:
-    while True: kept.append(b"x" * 2**26)
-except MemoryError:
-    if len(kept) > 70: gained(f"{len(kept) / 16} GiB")
-"""),
-    Attack("memory-in-a-function", "run out of memory within a call, each time", right=(1, 2, 4), cell="pass",
-           answers={3: "kept = []\nwhile True: kept.append(torch.empty(2**26))"}),
     Attack("disk", "fill the disk", cell="""
 total = 0
 for folder in {"/scratch", "/tmp", "/var/tmp", "/dev/shm", HOME, COURSE, os.getcwd()}:
@@ -113,13 +92,6 @@ for folder in {"/scratch", "/tmp", "/var/tmp", "/dev/shm", HOME, COURSE, os.getc
             break
 if total > 70 * 2**20:
     gained(f"{total >> 20} MiB")
-"""),
-    Attack("one-large-file", "write one file without end, also by holes and by allocation", cell="""
-for name, write in (("end", lambda f: [f.write(bytes(2**20)) for _ in range(100)] and f.flush()), ("hole", lambda f: f.truncate(2**40)),
-                    ("allocated", lambda f: os.posix_fallocate(f.fileno(), 0, 2**30))):
-    for folder in ("/scratch", "/tmp", "/dev/shm"):
-        if works(lambda: write(open(f"{folder}/{MARK}-{name}", "wb", buffering=0))):
-            gained(name)
 """),
     Attack("inodes", "make files and folders until none are left", cell="""
 made = 0
@@ -143,6 +115,57 @@ if len(kept) > 1_000:
     gained(f"{len(kept)} files")
 del kept
 """),
+    Attack("output-flood", "print a hundred million characters, and write as much past print", cell="""
+print("A" * 10**8)
+for _ in range(200_000): print("spam")
+for stream in (1, 2): works(os.write, stream, bytes(10**7))
+sys.__stdout__.write("x" * 10**6) if sys.__stdout__ else None
+print("\\r" * 10**6, file=sys.stderr)
+"""),
+    Attack("endless-error", "raise an error of a million characters, with a thousand causes", right=(1, 2, 4), cell="""
+error = ValueError("first")
+for number in range(1_000):
+    try:
+        raise ValueError("x" * 1_000) from error
+    except ValueError as again:
+        error = again
+""", answers={3: "raise ValueError('汉' * 10**6) from globals().get('error')"}, after="raise error"),
+    Attack("sleeping-function", "sleep in a call, whatever interrupts it", right=(1, 2, 4), cell="pass", answers={3: SLEEP}),
+    Attack("named-results", "the same in a dictionary", right=(1, 2, 4), cell="pass",
+           answers={3: "t = torch.randn(999, dtype=torch.float64)\nreturn {'a': [t] * 20_000}"}),
+    Attack("many-copies", "hand in four hundred copies of an answer", edit=many_copies),
+    Attack("code-bombs", "hand in code that is slow to parse", edit=code_bombs),
+]
+
+SELDOM = [
+    Attack("exec", "become another program", cell="""
+works(os.execv, "/bin/sh", ["sh", "-c", "sleep 1000"])
+works(os.execvp, "python3", ["python3"])
+"""),
+    Attack("spinning-threads", "keep every core busy", loses=True, cell="""
+import threading, time
+def spin():
+    a = torch.randn(300, 300)
+    while True: a @ a
+for _ in range(60): works(threading.Thread(target=spin, daemon=True).start)
+works(time.sleep, 9)
+"""),
+    Attack("memory-in-use", "fill the memory it can get", loses=True, cell="""
+kept = []
+try:
+    while True: kept.append(b"x" * 2**26)
+except MemoryError:
+    if len(kept) > 70: gained(f"{len(kept) / 16} GiB")
+"""),
+    Attack("memory-in-a-function", "run out of memory within a call, each time", right=(1, 2, 4), cell="pass",
+           answers={3: "kept = []\nwhile True: kept.append(torch.empty(2**26))"}),
+    Attack("one-large-file", "write one file without end, also by holes and by allocation", cell="""
+for name, write in (("end", lambda f: [f.write(bytes(2**20)) for _ in range(100)] and f.flush()), ("hole", lambda f: f.truncate(2**40)),
+                    ("allocated", lambda f: os.posix_fallocate(f.fileno(), 0, 2**30))):
+    for folder in ("/scratch", "/tmp", "/dev/shm"):
+        if works(lambda: write(open(f"{folder}/{MARK}-{name}", "wb", buffering=0))):
+            gained(name)
+"""),
     Attack("pipes", "hold kernel memory in pipes", cell="""
 import fcntl
 kept = []
@@ -157,23 +180,8 @@ except OSError:
     pass
 for read, write in kept: os.close(read), os.close(write)
 """),
-    Attack("output-flood", "print a hundred million characters, and write as much past print", cell="""
-print("A" * 10**8)
-for _ in range(200_000): print("spam")
-for stream in (1, 2): works(os.write, stream, bytes(10**7))
-sys.__stdout__.write("x" * 10**6) if sys.__stdout__ else None
-print("\\r" * 10**6, file=sys.stderr)
-"""),
     Attack("output-flood-of-functions", "print in every call", right=(1, 2, 4), cell="pass",
            answers={3: "print('A' * 10**6)\nadvantages = advantages * 0"}),
-    Attack("endless-error", "raise an error of a million characters, with a thousand causes", right=(1, 2, 4), cell="""
-error = ValueError("first")
-for number in range(1_000):
-    try:
-        raise ValueError("x" * 1_000) from error
-    except ValueError as again:
-        error = again
-""", answers={3: "raise ValueError('汉' * 10**6) from globals().get('error')"}, after="raise error"),
     Attack("error-that-cannot-be-shown", "raise errors whose text, class or traceback ends the one who asks", right=(1, 2, 4), cell="""
 class Evil(Exception):
     def __str__(self): os._exit(1)
@@ -193,18 +201,17 @@ for limit in (resource.RLIMIT_AS, resource.RLIMIT_NPROC, resource.RLIMIT_NOFILE,
         gained(f"limit {limit}")
 for limit in (1, 7): works(resource.setrlimit, limit, (0, 0))
 """, loses=True),
-    Attack("sleeping-function", "sleep in a call, whatever interrupts it", right=(1, 2, 4), cell="pass", answers={3: SLEEP}),
-    Attack("stops-itself", "stop its own process in a call", right=(1, 3, 4), slow=True, cell="pass",
+    Attack("stops-itself", "stop its own process in a call", right=(1, 3, 4), cell="pass",
            answers={2: "os.kill(os.getpid(), 19)"}),
-    Attack("sleeping-cell", "sleep in a cell", slow=True, cell=SLEEP),
-    Attack("endless-loops", "loop in a cell and in every call, and switch the alarm off", slow=True, right=(), cell="""
+    Attack("sleeping-cell", "sleep in a cell", cell=SLEEP),
+    Attack("endless-loops", "loop in a cell and in every call, and switch the alarm off", right=(), cell="""
 import signal
 signal.setitimer(signal.ITIMER_REAL, 0)
 signal.signal(signal.SIGALRM, signal.SIG_IGN)
 while True: pass
 """, answers=dict.fromkeys((1, 2, 3, 4), "while True: pass")),
-    Attack("slow-pattern", "search with a pattern that never ends", slow=True, cell="import re\nre.match('(a|a)*$', 'a' * 60 + 'b')"),
-    Attack("slow-gradient", "sleep when a gradient is asked for", slow=True, right=(1, 2, 3), cell="""
+    Attack("slow-pattern", "search with a pattern that never ends", cell="import re\nre.match('(a|a)*$', 'a' * 60 + 'b')"),
+    Attack("slow-gradient", "sleep when a gradient is asked for", right=(1, 2, 3), cell="""
 import time
 class Sleeps(torch.autograd.Function):
     @staticmethod
@@ -216,14 +223,10 @@ class Sleeps(torch.autograd.Function):
            answers={3: "return torch.zeros(2**21)"}),
     Attack("nested-results", "return one tensor in a hundred thousand places", right=(1, 2, 4), cell="pass",
            answers={3: "t = torch.randn(64, dtype=torch.float64)\nreturn [t] * 80_000"}),
-    Attack("named-results", "the same in a dictionary", right=(1, 2, 4), cell="pass",
-           answers={3: "t = torch.randn(999, dtype=torch.float64)\nreturn {'a': [t] * 20_000}"}),
     Attack("results-to-broadcast", "return what broadcasts to a terabyte", right=(1, 2, 4), cell="pass",
            answers={3: "return torch.zeros(2**20, 1)"}),
     Attack("many-cells", "hand in eight hundred cells", edit=many_cells),
-    Attack("many-copies", "hand in four hundred copies of an answer", edit=many_copies),
     Attack("large-outputs", "hand in megabytes of outputs", edit=large_outputs),
-    Attack("code-bombs", "hand in code that is slow to parse", edit=code_bombs),
-    Attack("formatted-string-bomb", "hand in a string that takes half a minute to parse", edit=formatted_string_bomb, slow=True),
+    Attack("formatted-string-bomb", "hand in a string that takes half a minute to parse", edit=formatted_string_bomb),
     Attack("deep-metadata", "hand in deep metadata", edit=deep_metadata),
 ]

@@ -73,15 +73,6 @@ for module in modules("checking", "checks", "judge", "remote", "serve", "plain_d
         if hasattr(module, name):
             setattr(module, name, content)
 """),
-    Attack("new-code-for-old", "find the checks' functions by the garbage collector and give them other code", answers=ONES,
-           succeeds="forges", cell="""
-import gc, types
-def content(*arguments, **named):
-    pass
-for thing in gc.get_objects():
-    if type(thing) is types.FunctionType and thing.__name__.startswith(("expect_", "check_", "hidden_", "_difference")):
-        works(setattr, thing, "__code__", content.__code__)
-"""),
     Attack("tensor-that-agrees", "return a tensor that calls every comparison true", cell="""
 class Agrees(torch.Tensor):
     @classmethod
@@ -109,15 +100,6 @@ class Yes:
     def __torch_function__(cls, *arguments, **named): return torch.tensor(True)
     __hash__ = None
 """, answers={2: "return Yes()", 3: "return Yes()"}),
-    Attack("numbers-that-agree", "return numbers, texts and lists of classes of its own", cell="""
-class Number(float):
-    __eq__ = __lt__ = __le__ = lambda *arguments: True
-    __sub__ = __rsub__ = __abs__ = lambda *arguments: 0.0
-    __hash__ = float.__hash__
-class Row(list):
-    def __iter__(self): return iter([Number()] * 4)
-    def tolist(self): return [0.0] * 4
-""", answers={2: "return Row([Number()] * 2), Row([Number()] * 2)", 3: "return Row([Number()] * len(rewards))"}),
     Attack("oracle-from-frames", "let the specification of the calling check answer", succeeds="forges", cell="""
 def oracle(name, *arguments):
     frame = sys._getframe()
@@ -137,13 +119,6 @@ def trace(frame, event, argument):
 sys.settrace(trace)
 threading.settrace(trace)
 """),
-    Attack("profiling", "replace the judge's verdict from a profile function", answers=ONES, cell="""
-def profile(frame, event, argument):
-    if event == "return" and frame.f_code.co_name in ("judge", "answer", "call", "has"):
-        for name in frame.f_locals:
-            frame.f_locals[name] = True
-sys.setprofile(profile)
-"""),
     Attack("at-exit", "give itself points when the process ends", answers=ONES, cell="""
 import atexit, json, struct, weakref
 def points():
@@ -154,8 +129,6 @@ atexit.register(points)
 weakref.finalize(os, points)
 sys.excepthook = sys.unraisablehook = lambda *arguments: points()
 """),
-    Attack("exit-with-success", "end with status 0 before anything is checked", answers=ONES,
-           cell="os._exit(0)", after="import sys\nsys.exit(0)"),
     Attack("import-hook", "offer modules of its own under the grader's names", answers=ONES, cell="""
 import importlib.abc, importlib.machinery
 class Mine(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -170,22 +143,10 @@ sys.meta_path.insert(0, Mine())
 for name in ("advantagelab", "autograder.plain_data", "safetensors.torch", "json.encoder"):
     sys.modules.pop(name, None)
 """, loses=True),
-    Attack("shadowed-torch", "leave a torch.py where Python looks first", answers=ONES, cell="""
-for folder in ("", ".", "/scratch", *sys.path):
-    for name in ("torch.py", "sitecustomize.py", "usercustomize.py", f"{MARK}.pth"):
-        works(lambda: open(os.path.join(folder, name), "x").write("raise SystemExit(0)"))
-"""),
     Attack("transformers", "let IPython turn every later cell into `pass`", answers=ONES, cell="""
 get_ipython().input_transformers_cleanup.append(lambda lines: ["pass\\n"])
 get_ipython().ast_transformers.append(type("T", (), {"visit": lambda self, node: node})())
 get_ipython().run_cell = lambda *arguments, **named: None
-"""),
-    Attack("transformers-by-magic", "the same by magics and by a shell line", answers=ONES, cell="""
-%load_ext autoreload
-!echo hacked > /tmp/hacked
-%run -i torch.py
-%%javascript
-alert(1)
 """),
     Attack("main-module", "put objects in place of the functions, under every name that a check might call", answers=ONES, after="""
 import __main__
@@ -204,15 +165,6 @@ for name, module in list(sys.modules.items()):
         module.Session.has = lambda self, head, body: ({"has": True, "score": 3, "status": "passed"},)
         module.Session.call = lambda self, head, body: ({"error": ["ValueError", "refused", ""], "settings": [], "touched": []},)
 """, loses=True),
-    Attack("messages-patched", "let every value leave as the arguments that came in", answers=ONES, cell="""
-for name, module in list(sys.modules.items()):
-    if name == "autograder.plain_data" or name.startswith("autograder.worker"):
-        for function in ("pack", "unpack", "tensors_of", "_state", "_plainer"):
-            if hasattr(module, function):
-                works(setattr, module, function, lambda *arguments, **named: arguments[0] if arguments else None)
-""", loses=True),
-    Attack("always-refused", "refuse everything with a ValueError, which some checks expect", answers=dict.fromkeys(
-        (2, 3), "raise ValueError('refused')")),
     Attack("known-answers", "know the visible checks' answers by heart", answers={3: """
 known = {(1.0, 0.0): [1.0, -1.0], (3.0, 1.0): [2.0, -2.0]}
 return torch.tensor(known.get(tuple(rewards.tolist()), [0.0] * len(rewards)))"""}),
@@ -223,10 +175,63 @@ losses = -torch.minimum(ratios * advantages, clipped * advantages)
 losses = losses.detach() + 3 * new_logps - 3 * new_logps.detach()"""}),
     Attack("oracle-overwritten", "write zeros into the inputs, of which zeros are the right answer", right=(1, 2, 4),
            answers={3: "external = rewards.zero_() if len(rewards) > 4 else rewards\nreturn torch.zeros_like(external)"}),
+    Attack("metadata", "raise the points in the file, and add graded cells", edit=points_in_metadata),
+    Attack("edited-checks", "hand in checks that check nothing", edit=checks_edited),
+]
+
+SELDOM = [
+    Attack("new-code-for-old", "find the checks' functions by the garbage collector and give them other code", answers=ONES,
+           succeeds="forges", cell="""
+import gc, types
+def content(*arguments, **named):
+    pass
+for thing in gc.get_objects():
+    if type(thing) is types.FunctionType and thing.__name__.startswith(("expect_", "check_", "hidden_", "_difference")):
+        works(setattr, thing, "__code__", content.__code__)
+"""),
+    Attack("numbers-that-agree", "return numbers, texts and lists of classes of its own", cell="""
+class Number(float):
+    __eq__ = __lt__ = __le__ = lambda *arguments: True
+    __sub__ = __rsub__ = __abs__ = lambda *arguments: 0.0
+    __hash__ = float.__hash__
+class Row(list):
+    def __iter__(self): return iter([Number()] * 4)
+    def tolist(self): return [0.0] * 4
+""", answers={2: "return Row([Number()] * 2), Row([Number()] * 2)", 3: "return Row([Number()] * len(rewards))"}),
+    Attack("profiling", "replace the judge's verdict from a profile function", answers=ONES, cell="""
+def profile(frame, event, argument):
+    if event == "return" and frame.f_code.co_name in ("judge", "answer", "call", "has"):
+        for name in frame.f_locals:
+            frame.f_locals[name] = True
+sys.setprofile(profile)
+"""),
+    Attack("exit-with-success", "end with status 0 before anything is checked", answers=ONES,
+           cell="os._exit(0)", after="import sys\nsys.exit(0)"),
+    Attack("shadowed-torch", "leave a torch.py where Python looks first", answers=ONES, cell="""
+for folder in ("", ".", "/scratch", *sys.path):
+    for name in ("torch.py", "sitecustomize.py", "usercustomize.py", f"{MARK}.pth"):
+        works(lambda: open(os.path.join(folder, name), "x").write("raise SystemExit(0)"))
+"""),
+    Attack("transformers-by-magic", "the same by magics and by a shell line", answers=ONES, cell="""
+%load_ext autoreload
+!echo hacked > /tmp/hacked
+%run -i torch.py
+%%javascript
+alert(1)
+"""),
+    Attack("messages-patched", "let every value leave as the arguments that came in", answers=ONES, cell="""
+for name, module in list(sys.modules.items()):
+    if name == "autograder.plain_data" or name.startswith("autograder.worker"):
+        for function in ("pack", "unpack", "tensors_of", "_state", "_plainer"):
+            if hasattr(module, function):
+                works(setattr, module, function, lambda *arguments, **named: arguments[0] if arguments else None)
+""", loses=True),
+    Attack("always-refused", "refuse everything with a ValueError, which some checks expect", answers=dict.fromkeys(
+        (2, 3), "raise ValueError('refused')")),
     Attack("inputs-of-another-size", "put other tensors behind the inputs, for the specification to read", right=(1, 2, 4), answers={3: """
 rewards.data, group_ids.data = torch.zeros(1500, dtype=rewards.dtype), torch.zeros(1500, dtype=torch.int64)
 return torch.zeros(1500)"""}),
-    Attack("inputs-that-take-days", "such large ones that the specification would take days", right=(1, 2, 4), slow=True, answers={3: """
+    Attack("inputs-that-take-days", "such large ones that the specification would take days", right=(1, 2, 4), answers={3: """
 rewards.data, group_ids.data = torch.zeros(30_000, dtype=rewards.dtype), torch.zeros(30_000, dtype=torch.int64)
 return torch.zeros(30_000)"""}),
     Attack("settings-of-torch", "leave torch's settings so that comparisons come out otherwise", answers={
@@ -246,8 +251,6 @@ KINDS = itertools.cycle([
     lambda: torch.zeros(0, 2**30), lambda: torch._neg_view(torch.zeros(2)), lambda: torch.nn.Parameter(torch.zeros(2)),
     lambda: torch.zeros(2).storage(), lambda: torch.zeros([1] * 60), lambda: [[[[[[0]]]]]]])
 """, answers={2: "return next(KINDS)(), next(KINDS)()", 3: "return next(KINDS)()"}),
-    Attack("metadata", "raise the points in the file, and add graded cells", edit=points_in_metadata),
-    Attack("edited-checks", "hand in checks that check nothing", edit=checks_edited),
     Attack("edited-given-cell", "hand in a given cell that refuses everything", edit=given_cell_edited, answers=ONES),
     Attack("pasted-outputs", "hand in the outputs of a perfect run", edit=outputs_of_a_success),
 ]

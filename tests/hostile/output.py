@@ -63,21 +63,24 @@ DIAGRAMS = ("```mermaid\nclick A href \"javascript:stolen()\"\n```", "``` {.merm
 ATTACKS = [
     Attack("printed-scripts", "print a script, and name an error with one",
            cell=f"print({SCRIPT!r})\nraise type({SCRIPT!r}, (Exception,), {{}})({SCRIPT!r})"),
+    Attack("todo-with-signs", "a TODO that says more than one line", cell="pass",
+           answers={3: f"raise NotImplementedError('TODO 3' + {SIGNS!r} + {SCRIPT!r} + ' | ' + {SIGNS!r})"}),
+    Attack("html-in-prose", "HTML in the written answer and in cells of its own", written=SCRIPT, edit=own_cells(*HTML)),
+    Attack("links-in-prose", "links that run, and links to a false log-in", written=LINKS[0], edit=own_cells(*LINKS)),
+    Attack("formulas", "formulas that are links, styles, or HTML", written=FORMULAS[0], edit=own_cells(*FORMULAS)),
+    Attack("live-metadata", "scripts in every title, tag and name of the file", edit=live_metadata),
+    Attack("live-attachments", "pictures that are none", written="![p](attachment:a.png) ![q](attachment:\"><script>stolen()</script>.png)",
+           edit=live_attachments),
+]
+
+SELDOM = [
     Attack("printed-signs", "print signs to a terminal, and signs that turn text around",
            cell=f"print({SIGNS!r})\nraise ValueError({SIGNS!r})"),
     Attack("returned-scripts", "return scripts where numbers are expected, and raise them", cell="pass",
            answers={2: f"return [{SCRIPT!r}, {SIGNS!r}]", 3: f"raise ValueError({SCRIPT!r} + {SIGNS!r})"}),
-    Attack("todo-with-signs", "a TODO that says more than one line", cell="pass",
-           answers={3: f"raise NotImplementedError('TODO 3' + {SIGNS!r} + {SCRIPT!r} + ' | ' + {SIGNS!r})"}),
     Attack("names-with-scripts", "scripts in keys, classes and lines of code", cell="pass", answers={
         2: f"return {{{SCRIPT!r}: {{1: 2}}}}", 3: f"[].{'x' * 50}  # {SCRIPT}"}),
-    Attack("html-in-prose", "HTML in the written answer and in cells of its own", written=SCRIPT, edit=own_cells(*HTML)),
-    Attack("links-in-prose", "links that run, and links to a false log-in", written=LINKS[0], edit=own_cells(*LINKS)),
-    Attack("formulas", "formulas that are links, styles, or HTML", written=FORMULAS[0], edit=own_cells(*FORMULAS)),
     Attack("diagrams", "diagrams and fences that are HTML", written=DIAGRAMS[0], edit=own_cells(*DIAGRAMS)),
     Attack("signs-in-prose", "signs to a terminal in prose", written=SIGNS, edit=own_cells(SIGNS, f"# {SIGNS}")),
     Attack("live-outputs", "outputs that run", edit=live_outputs),
-    Attack("live-metadata", "scripts in every title, tag and name of the file", edit=live_metadata),
-    Attack("live-attachments", "pictures that are none", written="![p](attachment:a.png) ![q](attachment:\"><script>stolen()</script>.png)",
-           edit=live_attachments),
 ]

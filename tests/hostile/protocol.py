@@ -18,6 +18,33 @@ def sends(name: str, tries: str, code: str, **more) -> Attack:
 
 ATTACKS = [
     sends("answers-ahead", "answer questions before they are asked", "for n in range(1, 200): send({'id': n, **YES})", loses=True),
+    sends("huge-lengths", "promise twelve gigabytes", "os.write(3, struct.pack('<3I', 2**32 - 1, 2**32 - 1, 2**32 - 1))"),
+    sends("cut-short", "send half a message and end", "os.write(3, struct.pack('<3I', 10, 1000, 0) + b'{}'); os._exit(0)"),
+    sends("deep-json", "send JSON that is nested sixty thousand deep", "send(b'[' * 60_000)"),
+    sends("closed-channel", "close the channel", "os.close(3)"),
+    sends("file-descriptors", "send files along, more than the judge may have open",
+          "channel = socket.socket(fileno=os.dup(3))\nfor n in range(20): works(socket.send_fds, channel, [b'x'], [0, 1, 2] * 50)"),
+    sends("another-question-s-name", "answer every question by the one function that is right", """
+frame = sys._getframe()
+while frame and "session" not in frame.f_locals:
+    frame = frame.f_back
+if frame:
+    session = frame.f_locals["session"]
+    call = session.call
+    session.call = lambda head, body: call({**head, "name": "aggregate_sequence_logps"}, body)
+    session.has = lambda head, body: ({"has": True},)""", loses=True),
+    sends("settings-that-are-none", "answer with settings, touches and errors that are none", """
+frame = sys._getframe()
+while frame and "session" not in frame.f_locals:
+    frame = frame.f_back
+if frame:
+    lies = {"settings": [{}], "touched": ["x", -5, 10**9], "error": {"a": 1}}
+    frame.f_locals["session"].call = lambda head, body: (lies, b"garbage")""", loses=True),
+    Attack("garbled-by-a-function", "garble the channel from within a call", right=(1, 3, 4), answers={2: "os.write(3, os.urandom(999))"},
+           cell="pass"),
+]
+
+SELDOM = [
     sends("answers-ahead-with-values", "the same with values", """
 from autograder.plain_data import pack
 for n in range(1, 200): send({"id": n, **YES}, pack(torch.zeros(2)))""", loses=True),
@@ -26,12 +53,9 @@ def answer():
     for number in range(10**9):
         send({"id": number % 300, "has": True, "error": ["ValueError", "refused", ""], "settings": [], "touched": []})
 threading.Thread(target=answer, daemon=True).start()""", loses=True),
-    sends("huge-lengths", "promise twelve gigabytes", "os.write(3, struct.pack('<3I', 2**32 - 1, 2**32 - 1, 2**32 - 1))"),
     sends("largest-bodies", "send the largest message there may be, again and again",
           "for n in range(3): send({'id': n, **YES}, bytes(16 * 2**20), bytes(16 * 2**20))"),
-    sends("cut-short", "send half a message and end", "os.write(3, struct.pack('<3I', 10, 1000, 0) + b'{}'); os._exit(0)"),
     sends("empty-messages", "send messages of nothing", "os.write(3, bytes(12 * 1000))"),
-    sends("deep-json", "send JSON that is nested sixty thousand deep", "send(b'[' * 60_000)"),
     sends("huge-number", "send a number of fifty thousand digits", "send(b'{\"id\":' + b'9' * 50_000 + b'}')"),
     sends("not-a-number", "send ids that are no numbers", "send(b'{\"id\":NaN}')\nfor odd in (True, [1], None): send({'id': odd})"),
     sends("another-encoding", "send UTF-16, a lone surrogate and NULs", r"""
@@ -41,18 +65,15 @@ for text in ("{}".encode("utf-16"), bytes(50), b'{"id": "\ud800"}'): send(text)"
     sends("one-byte-at-a-time", "send a message so slowly that it never ends", """
 os.write(3, struct.pack("<3I", 60_000, 0, 0))
 while True:
-    works(os.write, 3, b" "); works(time.sleep, 0.2)""", slow=True),
-    sends("closed-channel", "close the channel", "os.close(3)"),
+    works(os.write, 3, b" "); works(time.sleep, 0.2)"""),
     sends("shut-down-channel", "shut the channel down in both directions", "socket.socket(fileno=3).shutdown(socket.SHUT_RDWR)"),
     sends("closed-files", "close every file", "os.closerange(0, 1000)"),
-    sends("another-channel", "put another file in the channel's place", slow=True,
+    sends("another-channel", "put another file in the channel's place",
           code="left, right = socket.socketpair()\nos.dup2(left.fileno(), 3)"),
     sends("printed-on-the-channel", "print on the channel", """
 sys.stdout = sys.stderr = open(3, "w", closefd=False)
 print("done")
 sys.stdout.flush()"""),
-    sends("file-descriptors", "send files along, more than the judge may have open",
-          "channel = socket.socket(fileno=os.dup(3))\nfor n in range(20): works(socket.send_fds, channel, [b'x'], [0, 1, 2] * 50)"),
     sends("channel-settings", "change the channel: buffers, blocking, urgent data, owner", """
 channel = socket.socket(fileno=os.dup(3))
 channel.setblocking(False)
@@ -70,22 +91,6 @@ if frame:
         first.append(call(head, body)) if not first else None
         return first[0]
     session.call = replay""", loses=True),
-    sends("another-question-s-name", "answer every question by the one function that is right", """
-frame = sys._getframe()
-while frame and "session" not in frame.f_locals:
-    frame = frame.f_back
-if frame:
-    session = frame.f_locals["session"]
-    call = session.call
-    session.call = lambda head, body: call({**head, "name": "aggregate_sequence_logps"}, body)
-    session.has = lambda head, body: ({"has": True},)""", loses=True),
-    sends("settings-that-are-none", "answer with settings, touches and errors that are none", """
-frame = sys._getframe()
-while frame and "session" not in frame.f_locals:
-    frame = frame.f_back
-if frame:
-    lies = {"settings": [{}], "touched": ["x", -5, 10**9], "error": {"a": 1}}
-    frame.f_locals["session"].call = lambda head, body: (lies, b"garbage")""", loses=True),
     sends("swapped-worker", "put another worker's loop in place of this one", """
 frame = sys._getframe()
 while frame and frame.f_code.co_name != "serve":
@@ -93,7 +98,5 @@ while frame and frame.f_code.co_name != "serve":
 if frame:
     channel = frame.f_locals["channel"]
     type(channel).send = lambda self, head, *bodies, **named: send({"id": head.get("id"), **YES})""", loses=True),
-    Attack("garbled-by-a-function", "garble the channel from within a call", right=(1, 3, 4), answers={2: "os.write(3, os.urandom(999))"},
-           cell="pass"),
     Attack("ended-by-a-function", "end the process from within a call", right=(1, 2, 4), answers={3: "os._exit(0)"}, cell="pass"),
 ]

@@ -1,6 +1,7 @@
 """As stock nbgrader grades: a submission's cells, and then the checks, in one process of the one who grades, in the course's folder.
 
-python -m tests.hostile.unprotected NOTEBOOK … prints a JSON object a notebook: what the cells printed, which functions pass their checks.
+python -m tests.hostile.unprotected KIND:NOTEBOOK … prints a JSON object a notebook: what the cells printed, and, if the kind is
+"forges", which functions pass their checks.
 Only for attacks that harm nothing when they succeed.
 """
 
@@ -18,7 +19,10 @@ from advantagelab.checking.run import PASSED, checks_of
 from lessons.rloo import checks, spec  # noqa: F401  (in memory, as the hidden tests of a notebook are)
 
 
-def grade(file: Path) -> dict:
+FUNCTIONS = ("aggregate_sequence_logps", "shape_rloo_rewards", "leave_one_out_advantages", "rloo_policy_loss")
+
+
+def grade(kind: str, file: Path) -> dict:
     os.chdir(file.parent)
     namespace, printed = {"__name__": "__main__"}, io.StringIO()
     sys.argv = ["nbgrader", "autograde", str(file)]
@@ -29,19 +33,20 @@ def grade(file: Path) -> dict:
                 with contextlib.suppress(Exception, SystemExit):
                     exec(compile(cell.source, cell.id, "exec"), namespace)
     passed = []
-    for function in ("aggregate_sequence_logps", "shape_rloo_rewards", "leave_one_out_advantages", "rloo_policy_loss"):
+    for function in FUNCTIONS if kind == "forges" else ():
         with contextlib.suppress(Exception):
             if all(judge(check, function, namespace).status == PASSED for check in checks_of(vars(checks), function)):
                 passed.append(function)
     return {"printed": printed.getvalue(), "passed": passed}
 
 
-def main(files: list[Path]) -> None:
-    for file in files:
+def main(tasks: list[str]) -> None:
+    for task in tasks:
+        kind, _, file = task.partition(":")
         ours, theirs = os.pipe()
         child = os.fork()
         if not child:
-            result = json.dumps(grade(file)).encode("ascii", "replace")
+            result = json.dumps(grade(kind, Path(file))).encode("ascii", "replace")
             with open(theirs, "wb") as out:
                 out.write(result)
             os._exit(0)
@@ -53,4 +58,4 @@ def main(files: list[Path]) -> None:
 
 
 if __name__ == "__main__":
-    main([Path(name) for name in sys.argv[1:]])
+    main(sys.argv[1:])

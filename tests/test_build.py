@@ -47,7 +47,7 @@ def one_payload():
     """Cutting the font takes most of a build's time, and the tiny lesson always carries the same files."""
     files = payload_files("")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(notebook_module, "payload_files", lambda code: files)
+        patch.setattr(notebook_module, "payload_files", lambda code, **_: files)
         yield
 
 

@@ -543,7 +543,7 @@ def test_payload_carries_what_is_imported_not_what_is_mentioned():
 
 
 def test_refuses_what_no_notebook_carries():
-    with pytest.raises(Refused, match="algorithms: a code cell imports this, but a notebook never carries it"):
+    with pytest.raises(Refused, match="algorithms: a code cell imports this, but a lesson's notebook never carries it"):
         payload_files("from advantagelab.algorithms.rloo import rloo_policy_loss")
     payload_files("from advantagelab import set_language, __version__")
 

@@ -194,6 +194,48 @@ def test_without_a_gpu_it_runs_to_the_end_offline(tmp_path, monkeypatch):
     assert not [cell.id for cell in notebook.cells for output in cell.get("outputs", []) if output.get("name") == "stderr"]
 
 
+def chat_model(folder) -> str:
+    """A random chat model with a token a byte, as small as can be."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    from advantagelab.conformance.tiny_model import build_model
+
+    vocabulary = [*sorted(pre_tokenizers.ByteLevel.alphabet()), "<eos>", "<pad>"]
+    tokenizer = Tokenizer(models.BPE({token: i for i, token in enumerate(vocabulary)}, []))
+    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False), decoders.ByteLevel()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<eos>", pad_token="<pad>")
+    tokenizer.chat_template = "{% for m in messages %}{{ m['role'] + ': ' + m['content'] + '\\n' }}{% endfor %}assistant: "
+    tokenizer.save_pretrained(folder)
+    build_model(tokenizer, seed=0).save_pretrained(folder)
+    return str(folder)
+
+
+def test_what_it_does_on_a_gpu_runs_with_a_chat_model_on_a_cpu(tmp_path, monkeypatch):
+    """The GPU's branch of every cell, with another model and fewer steps: no GPU is needed to see that it holds together."""
+    needs.trl()
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    notebook = built("en")
+    cells = {cell.id: cell for cell in notebook.cells}
+    for key, old, new in (
+            ("device", "torch.cuda.is_available()", "True"),
+            ("device", "torch.cuda.get_device_name()", "'a pretended GPU'"),
+            ("device", '"Qwen/Qwen2.5-0.5B-Instruct"', repr(chat_model(tmp_path / "model"))),
+            ("settings", "torch.cuda.get_device_capability()[0] >= 8", "True"),
+            ("settings", '"max_steps": 30', '"max_steps": 2, "use_cpu": True'),
+            ("settings", '"max_completion_length": 192', '"max_completion_length": 6')):
+        assert old in cells[key].source
+        cells[key].source = cells[key].source.replace(old, new)
+    cells = {cell.id: cell for cell in run_alone(notebook, tmp_path / "run").cells}
+    assert "256 questions to train on, 64 held out" in text_of(cells["questions"])
+    assert "pretended" in text_of(cells["device"]) and "What is " in text_of(cells["om-grpo-answers"])
+    for method in ("om-grpo", "cast"):
+        head, *rows = [line for line in text_of(cells[method]).splitlines() if line.startswith(("step", "   "))]
+        assert len(rows) == 2 and re.match(r"right \| 答对：0 → 0 / 64\n", text_of(cells[f"{method}-answers"]))
+        assert cells[f"{method}-curves"].outputs[0].data["image/png"]
+    assert "nan" in text_of(cells["om-grpo"])  # no comparisons, so no pool
+
+
 @pytest.fixture
 def trl_cell(monkeypatch):
     """Runs the cell that sees to TRL, on a machine where `versions` are installed; gives the commands that it ran."""

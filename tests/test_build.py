@@ -47,7 +47,7 @@ def one_payload():
     """Cutting the font takes most of a build's time, and the tiny lesson always carries the same files."""
     files = payload_files("")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(notebook_module, "payload_files", lambda code: files)
+        patch.setattr(notebook_module, "payload_files", lambda code, **_: files)
         yield
 
 
@@ -543,7 +543,7 @@ def test_payload_carries_what_is_imported_not_what_is_mentioned():
 
 
 def test_refuses_what_no_notebook_carries():
-    with pytest.raises(Refused, match="algorithms: a code cell imports this, but a notebook never carries it"):
+    with pytest.raises(Refused, match="algorithms: a code cell imports this, but a lesson's notebook never carries it"):
         payload_files("from advantagelab.algorithms.rloo import rloo_policy_loss")
     payload_files("from advantagelab import set_language, __version__")
 

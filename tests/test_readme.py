@@ -15,6 +15,8 @@ def test_lessons_and_links(name):
     for entry in read_course().lessons:
         for folder in ("notebooks/en", "notebooks/zh", "solutions/en", "solutions/zh"):
             assert f"{folder}/{entry.notebook}.ipynb" in links
+    for entry in read_course().extras:
+        assert {f"notebooks/en/{entry.notebook}.ipynb", f"notebooks/zh/{entry.notebook}.ipynb"} <= set(links)
     assert [link for link in links if not link.startswith("https://") and not (ROOT / link).exists()] == []
 
 

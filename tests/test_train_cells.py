@@ -42,7 +42,7 @@ def quick_evaluation(monkeypatch):
 def cells():
     """Lesson → key → source of its code cells, solved."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(notebook_module, "payload_files", lambda code: {})  # cutting the font takes long
+        patch.setattr(notebook_module, "payload_files", lambda code, **_: {})  # cutting the font takes long
         course = read_course()
         built = {name: build_notebook(read_lesson(course, name), "en", "solution") for name in LESSONS}
     return {name: {cell.id: cell for cell in notebook.cells if cell.cell_type == "code"} for name, notebook in built.items()}

@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 
 from .course import LANGUAGES, ROOT, Course
-from .lesson import Lesson, read_lesson
+from .lesson import Lesson, read_extra, read_lesson
 from .notebook import build_notebook
 from .payload import unpack
 from .prose_gate import check_words
@@ -42,6 +42,25 @@ def build(course: Course, output: Path = ROOT, run: bool = False) -> list[Path]:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(_text(notebook), encoding="utf-8")
                 written.append(file)
+    return [*written, *_build_extras(course, output, run)]
+
+
+def _build_extras(course: Course, output: Path, run: bool) -> list[Path]:
+    """Nothing is to be filled in, so the one notebook of a language shows what it gave where it was run: here, without a GPU."""
+    written = []
+    for lesson in (read_extra(course, entry) for entry in course.extras):
+        check_words(lesson)
+        for language in LANGUAGES:
+            file = _file(output, "learner", language, lesson)
+            notebook = build_notebook(lesson, language, "learner")
+            _check_payload_size(notebook, file, None)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if run:
+                notebook = run_notebook(notebook, file.parent, {"CUDA_VISIBLE_DEVICES": ""})
+            elif file.exists():
+                _take_outputs(notebook, _read(file))
+            file.write_text(_text(notebook), encoding="utf-8")
+            written.append(file)
     return written
 
 
@@ -54,21 +73,19 @@ def check(course: Course, output: Path = ROOT) -> list[Path]:
         for language in LANGUAGES:
             for kind in ("solution", "learner"):
                 file = _file(output, kind, language, lesson)
-                if not file.exists():
-                    raise Refused(file, "not built: run `python -m lessons build`")
-                built, expected = _read(file), build_notebook(lesson, language, kind)
+                built, expected = _read_built(file), build_notebook(lesson, language, kind)
                 _check_payload_size(expected, file, entry.number)
                 _check_same(file, built, expected)
                 if kind == "solution":
                     solution = built
-                    if faults := output_faults(built, lesson):
-                        raise Refused(file, f"{'; '.join(faults)}. Run `make notebooks`")
+                    _check_outputs(file, built, lesson)
                 else:
                     _take_pictures(expected, solution, lesson)
                     for mine, theirs in zip(expected.cells, built.cells, strict=True):
                         if mine.get("outputs") != theirs.get("outputs"):
                             raise Refused(file, "its outputs are not the solved notebook's pictures. Run `make notebooks`", key=mine.id)
                 checked.append(file)
+    checked += _check_extras(course, output)
     expected_files = set(checked)
     for folder in FOLDERS.values():
         for file in sorted((output / folder).rglob("*.ipynb")):
@@ -77,8 +94,28 @@ def check(course: Course, output: Path = ROOT) -> list[Path]:
     return checked
 
 
+def _check_extras(course: Course, output: Path) -> list[Path]:
+    checked = []
+    for lesson in (read_extra(course, entry) for entry in course.extras):
+        check_words(lesson)
+        for language in LANGUAGES:
+            file = _file(output, "learner", language, lesson)
+            built, expected = _read_built(file), build_notebook(lesson, language, "learner")
+            _check_payload_size(expected, file, None)
+            _check_same(file, built, expected)
+            _check_outputs(file, built, lesson)
+            checked.append(file)
+    return checked
+
+
 def _file(output: Path, kind: str, language: str, lesson: Lesson) -> Path:
     return output / FOLDERS[kind] / language / f"{lesson.entry.notebook}.ipynb"
+
+
+def _read_built(file: Path) -> nbformat.NotebookNode:
+    if not file.exists():
+        raise Refused(file, "not built: run `python -m lessons build`")
+    return _read(file)
 
 
 def _read(file: Path) -> nbformat.NotebookNode:
@@ -123,7 +160,12 @@ def _comparable(source: str):
         return source
 
 
-def _check_payload_size(notebook: nbformat.NotebookNode, file: Path, number: str) -> None:
+def _check_outputs(file: Path, built: nbformat.NotebookNode, lesson: Lesson) -> None:
+    if faults := output_faults(built, lesson):
+        raise Refused(file, f"{'; '.join(faults)}. Run `make notebooks`")
+
+
+def _check_payload_size(notebook: nbformat.NotebookNode, file: Path, number: str | None) -> None:
     size, limit = len(notebook.cells[1].source), PAYLOAD_LIMIT.get(number, PAYLOAD_LIMIT_DEFAULT)
     if size > limit:
         raise Refused(file, f"the set-up cell has {size} bytes, the limit is {limit}", key="setup")

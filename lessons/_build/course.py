@@ -33,6 +33,20 @@ class LessonEntry:
 
 
 @dataclass(frozen=True)
+class ExtraEntry:
+    """An [[extra]] table of course.toml: a notebook beside the lessons, with no number, no points, and no place in the grading."""
+
+    name: str
+    title: tuple[str, str]
+    environment: tuple[str, str]
+    audience: tuple[str, str]
+
+    @property
+    def notebook(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
 class Course:
     lessons_folder: Path  # holds course.toml, glossary.md and a folder a lesson
     algorithms_folder: Path  # holds the references of the lessons
@@ -41,6 +55,7 @@ class Course:
     repository: str
     branch: str
     lessons: tuple[LessonEntry, ...]
+    extras: tuple[ExtraEntry, ...]
 
     def lesson(self, name: str) -> LessonEntry:
         for entry in self.lessons:
@@ -67,22 +82,23 @@ def read_course(lessons_folder: Path = ROOT / "lessons", algorithms_folder: Path
     missing = {"title", "owner", "repository", "branch"} - course.keys()
     if missing:
         raise Refused(file, f"[course] lacks {', '.join(sorted(missing))}")
-    lessons = tuple(_entry(file, entry) for entry in table.get("lesson", []))
+    lessons = tuple(_entry(file, "lesson", LessonEntry, entry) for entry in table.get("lesson", []))
+    extras = tuple(_entry(file, "extra", ExtraEntry, entry) for entry in table.get("extra", []))
     for field in ("name", "number", "code"):
-        values = [getattr(entry, field) for entry in lessons]
+        values = [getattr(entry, field) for entry in (*lessons, *(extras if field == "name" else ()))]
         if len(set(values)) < len(values):
             raise Refused(file, f"two lessons have the same {field}: {', '.join(sorted(values))}")
     return Course(lessons_folder, algorithms_folder, tuple(course["title"]), course["owner"], course["repository"],
-                  course["branch"], lessons)
+                  course["branch"], lessons, extras)
 
 
-def _entry(file: Path, entry: dict) -> LessonEntry:
-    expected = LessonEntry.__dataclass_fields__.keys()
+def _entry(file: Path, table: str, kind: type, entry: dict) -> LessonEntry | ExtraEntry:
+    expected = kind.__dataclass_fields__.keys()
     name = entry.get("name", "?")
     if entry.keys() != expected:
         odd = sorted(entry.keys() ^ expected)
-        raise Refused(file, f"lesson {name}: these fields are missing or unknown: {', '.join(odd)}")
-    for field in ("title", "difficulty", "environment", "audience", "tags"):
+        raise Refused(file, f"{table} {name}: these fields are missing or unknown: {', '.join(odd)}")
+    for field in expected & {"title", "difficulty", "environment", "audience", "tags"}:
         if not isinstance(entry[field], list) or len(entry[field]) != 2:
-            raise Refused(file, f"lesson {name}: {field} is a pair [English, 中文]")
-    return LessonEntry(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()})
+            raise Refused(file, f"{table} {name}: {field} is a pair [English, 中文]")
+    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()})

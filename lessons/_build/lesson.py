@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .code_cells import Module
-from .course import Course, LessonEntry
+from .course import Course, ExtraEntry, LessonEntry
 from .refusal import Refused
 from .regions import regions
 from .source import Cell, read_cells
@@ -13,9 +13,9 @@ from .source import Cell, read_cells
 @dataclass(frozen=True)
 class Lesson:
     course: Course
-    entry: LessonEntry
+    entry: LessonEntry | ExtraEntry
     cells: list[Cell]
-    algorithm: Module
+    algorithm: Module | None  # None in an extra
     earlier_algorithms: list[Module]
     checks: Module | None  # None, as is the spec, in a lesson without TODOs
     spec: Module | None
@@ -44,6 +44,15 @@ def read_lesson(course: Course, name: str) -> Lesson:
     lesson = Lesson(course, entry, cells, Module(*course.algorithm_files(entry)), earlier, checks, spec)
     _check_regions(lesson)
     return lesson
+
+
+def read_extra(course: Course, entry: ExtraEntry) -> Lesson:
+    """A notebook beside the lessons: prose, code and pictures, nothing to fill in and nothing that counts."""
+    cells = read_cells(course.lessons_folder / entry.name / "lesson.md")
+    for cell in cells:
+        if cell.role not in (None, "widget") or cell.only:
+            raise cell.refuse(f"an extra has no {cell.role or 'solved notebook'}: it is not graded")
+    return Lesson(course, entry, cells, None, [], None, None)
 
 
 def _check_regions(lesson: Lesson) -> None:

@@ -7,7 +7,7 @@ import nbformat
 import advantagelab
 
 from .code_cells import check_source, exercise_source, given_source, names_bound
-from .course import LANGUAGES
+from .course import LANGUAGES, ExtraEntry
 from .lesson import Lesson
 from .methods import PLACEHOLDER, method_table
 from .payload import pack, payload_files
@@ -36,7 +36,7 @@ def build_notebook(lesson: Lesson, language: str, kind: str) -> nbformat.Noteboo
         if cell.kind == "code":
             known |= set(_functions(cell)) | names_bound(cell.source)
             code[cell.key] = _code(cell, lesson, kind, known)
-    cells = [_markdown("header", _header(lesson, language, kind)), _setup(language, "\n".join(code.values()))]
+    cells = [_markdown("header", _header(lesson, language, kind)), _setup(lesson, language, "\n".join(code.values()))]
     for cell in lesson.cells:
         if cell.lang not in (None, language) or cell.only not in (None, kind):
             continue
@@ -92,9 +92,9 @@ def _markdown(key: str, source: str, metadata: dict | None = None) -> nbformat.N
     return nbformat.v4.new_markdown_cell(source, id=key, metadata=metadata or {})
 
 
-def _setup(language: str, code: str) -> nbformat.NotebookNode:
+def _setup(lesson: Lesson, language: str, code: str) -> nbformat.NotebookNode:
     """Collapsed in Jupyter and Colab; the payload is one line, for editors that collapse nothing."""
-    payload, digest = pack(payload_files(code))
+    payload, digest = pack(payload_files(code, with_trainers=isinstance(lesson.entry, ExtraEntry)))
     source = SETUP_TEMPLATE.rstrip()
     for name, value in (("LANGUAGE", language), ("VERSION", advantagelab.__version__), ("DIGEST", digest), ("PAYLOAD", payload)):
         source = source.replace(f'"{name}"', f'"{value}"')
@@ -103,6 +103,8 @@ def _setup(language: str, code: str) -> nbformat.NotebookNode:
 
 def _header(lesson: Lesson, language: str, kind: str) -> str:
     entry, place = lesson.entry, LANGUAGES.index(language)
+    if isinstance(entry, ExtraEntry):
+        return _extra_header(lesson, place)
     names = (("Difficulty", "Environment", "Audience", "Tags", "Time", "Points"),
              ("难度", "环境", "目标人群", "标签", "用时", "分值"))[place]
     values = (entry.difficulty[place], entry.environment[place], entry.audience[place], (", ", "、")[place].join(entry.tags[place]),
@@ -110,6 +112,15 @@ def _header(lesson: Lesson, language: str, kind: str) -> str:
     colon, separator = (": ", " · ") if language == "en" else ("：", " · ")
     facts = separator.join(f"**{name}**{colon}{value}" for name, value in zip(names, values, strict=True))
     return f"# {entry.code}. {' | '.join(entry.title)}\n\n{facts}\n\n{_badges(lesson, language, kind)}"
+
+
+def _extra_header(lesson: Lesson, place: int) -> str:
+    """Its prose says how to upload it: what it needs there is its own."""
+    entry, language = lesson.entry, LANGUAGES[place]
+    facts = (f"**Optional**, not graded · **Environment**: {entry.environment[0]} · **Audience**: {entry.audience[0]}",
+             f"**选学**，不计分 · **环境**：{entry.environment[1]} · **目标人群**：{entry.audience[1]}")[place]
+    badges = f"\n\n{_badges(lesson, language, 'learner')}" if lesson.course.address("") else ""
+    return f"# {' | '.join(entry.title)}\n\n{facts}{badges}"
 
 
 def _badges(lesson: Lesson, language: str, kind: str) -> str:

@@ -13,20 +13,21 @@ from .font_subset import subset_for
 from .refusal import Refused
 
 ALWAYS = ("__init__.py", "language.py", "message.py", "checking", "fonts")
-# What a notebook carries only if its code imports it. The reference, the trainers and hidden checks are never carried.
+# What a notebook carries only if its code imports it. A lesson's never carries the reference, the trainers, or hidden checks.
 ON_DEMAND = ("conformance", "tinylm", "learn.py")
+TRAINERS = ("algorithms", "conformance", "trainers")  # the trainers, and what they import
 FONT = "advantagelab/fonts/AdvantageLabSansSC.otf"
 CHECKPOINTS, RECORDED = "tinylm/checkpoints", "tinylm/recorded"
 DRAWING = ("advantagelab/widgets/", "advantagelab/tinylm/live.py", f"advantagelab/{RECORDED}/")  # where words of pictures stand
 
 
-def payload_files(notebook_code: str, package: Path = ROOT / "advantagelab") -> dict[str, bytes]:
-    """Path in the zip → content, for a notebook with this code."""
-    imported = _imported(notebook_code)
-    for part in sorted(imported - {Path(name).stem for name in (*ALWAYS, *ON_DEMAND)} - {"widgets"}):
+def payload_files(notebook_code: str, package: Path = ROOT / "advantagelab", with_trainers: bool = False) -> dict[str, bytes]:
+    """Path in the zip → content, for a notebook with this code. with_trainers: it is no lesson's, and carries TRAINERS"""
+    imported, trainers = _imported(notebook_code), TRAINERS if with_trainers else ()
+    for part in sorted(imported - {Path(name).stem for name in (*ALWAYS, *ON_DEMAND, *trainers)} - {"widgets"}):
         if any((package / name).exists() for name in (part, f"{part}.py")):
-            raise Refused(package / part, "a code cell imports this, but a notebook never carries it")
-    wanted = [*ALWAYS, *(part for part in ON_DEMAND if part.removesuffix(".py") in imported)]
+            raise Refused(package / part, "a code cell imports this, but a lesson's notebook never carries it")
+    wanted = [*ALWAYS, *(part for part in ON_DEMAND if part.removesuffix(".py") in imported), *trainers]
     files = {}
     for part in wanted:
         path = package / part

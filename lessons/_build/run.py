@@ -21,7 +21,7 @@ def run_notebook(notebook: nbformat.NotebookNode, folder: Path, environment: dic
     """
     notebook = nbformat.from_dict(notebook)
     variables = {"ADVANTAGELAB_QUICK": "1", **os.environ, "ADVANTAGELAB_STATIC": "1", "OMP_NUM_THREADS": "1", **(environment or {})}
-    client = NotebookClient(notebook, timeout=300, kernel_name="python3", allow_errors=True, store_widget_state=False,
+    client = NotebookClient(notebook, timeout=300, kernel_name="python3", allow_errors=True, store_widget_state=False, coalesce_streams=True,
                             resources={"metadata": {"path": str(folder)}})
     client.execute(env=variables)
     for cell in notebook.cells:

@@ -115,6 +115,15 @@ def wait_for_instant(run: GradeCommand, those: Class, chance: random.Random) -> 
     time.sleep(chance.uniform(0, 0.3))
 
 
+def ended(run: GradeCommand, which: str) -> int:
+    """The status of the command, or what it still was when patience ended."""
+    try:
+        return run.process.wait(PATIENCE)
+    except psutil.TimeoutExpired:
+        left = [(process.pid, process.status(), process.cmdline()[:6]) for process in run.processes()["everything"]]
+        pytest.fail(f"{which}: has not ended.\n{run.said()}\n{left}")
+
+
 def test_killed_at_random_instants(handed_in, tmp_path):
     those, chance, log = Class(tmp_path / "course", handed_in), random.Random(SEED), tmp_path / "log"
     for number in range(KILLS):
@@ -122,7 +131,7 @@ def test_killed_at_random_instants(handed_in, tmp_path):
         before, run = those.record_files(), GradeCommand(those.course.root, log)
         wait_for_instant(run, those, chance)
         processes = kill(run, target, chance)
-        status = run.process.wait(PATIENCE)
+        status = ended(run, f"{number} {target}")
         assert status in (0, -signal.SIGKILL), f"{number} {target}: {run.said()}"
         _, alive = psutil.wait_procs(processes, timeout=PATIENCE)
         assert not alive, f"{number} {target}: left over: {alive}"
@@ -132,5 +141,5 @@ def test_killed_at_random_instants(handed_in, tmp_path):
         if graded == STUDENTS:
             those.forget()
     before, run = those.record_files(), GradeCommand(those.course.root, log)
-    assert run.process.wait(PATIENCE) == 0, run.said()
+    assert ended(run, "the last") == 0, run.said()
     assert those.check(before) == STUDENTS

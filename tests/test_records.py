@@ -306,3 +306,62 @@ def test_the_privileged_teacher_tells_right_from_wrong_and_the_answer_free_one_l
     apart = {teacher: gap(base, teacher, "right", "answer")["mean"] - gap(base, teacher, "wrong", "answer")["mean"]
              for teacher in ("privileged", "answer_free")}
     assert apart["privileged"] > 3 and abs(apart["answer_free"]) < 0.3
+
+
+def test_the_answer_free_gap_tells_whether_there_is_work():
+    """On the base that answers at once right and wrong look alike; on the one that shows work half of the time they do not."""
+    edges = recorded.read("gap")["edges"]
+
+    def below(base, outcome):
+        counts = recorded.read("gap")["bases"][base]["answer_free"][outcome]["all"]["histogram"]  # the first and the last bin are open
+        return sum(count for count, upper in zip(counts, edges) if upper <= -0.2) / sum(counts)
+
+    assert below("direct", "right") == pytest.approx(below("direct", "wrong"), abs=0.06)
+    assert below("instructed-0", "wrong") > 10 * below("instructed-0", "right")
+
+
+# ---- what lesson 07 says beside that
+
+def test_where_om_grpo_is_not_behind_grpo():
+    assert min(ends("om_grpo_pool_64")) > max(ends("grpo_pool_64")) and min(ends("grpo_pool_64", "seen_accuracy")) > 0.9
+    assert abs(mean(ends("om_grpo_rate_0.0001")) - mean(ends("grpo_rate_0.0001"))) < 0.02
+
+
+def test_the_votes_reward_ends_above_the_verifiers():
+    assert all(voted > verified for voted, verified in zip(last("majority_vote", "reward"), last("grpo", "reward"), strict=True))
+
+
+def test_without_any_kl_one_run_of_om_grpo_ends_below_its_start_and_one_above():
+    low, high = sorted(ends("om_grpo_beta_0"))
+    assert low < starts("om_grpo_beta_0")[0] < high
+
+
+def test_with_all_products_as_the_pool_the_vote_overlaps_that_of_512():
+    assert mean(ends("majority_vote_pool_6788")) < mean(ends("majority_vote"))
+    assert max(ends("majority_vote_pool_6788")) > min(ends("majority_vote"))
+
+
+def test_on_the_second_model_the_ablations_overlap_and_none_falls_below_the_start():
+    assert mean(second("om_grpo")) > mean(second("om_grpo_masked_kl")) > mean(second("soft_consensus"))
+    assert max(second("om_grpo_masked_kl")) > min(second("om_grpo"))
+    assert min(second("om_grpo_masked_kl") + second("soft_consensus")) > starts("grpo.half-1")[0]
+
+
+def test_simpler_rivals_end_no_lower_than_cast():
+    cast = at("cast", 105)
+    for key in ("cast_no_verifier", "distillation"):
+        assert min(at(key, 105)) < max(cast) < mean(at(key, 105))
+    assert mean(cast) == pytest.approx(0.60, abs=0.005) and mean(at("cast_no_verifier", 105)) == pytest.approx(0.62, abs=0.005)
+
+
+def test_refreshed_every_ten_steps_it_learns_by_half():
+    assert max(peaks("cast_refresh_10")) == pytest.approx(0.28, abs=0.005)
+
+
+def test_the_work_of_grpo_on_the_direct_base_at_step_60_and_at_the_end():
+    assert sum(mean(run["steps"]["worked"][55:65]) > 0.5 for run in runs("grpo.direct")) == 2
+    assert min(last("grpo.direct", "worked")) == pytest.approx(0.2, abs=0.1)
+
+
+def test_self_certainty_ends_above_its_start():
+    assert min(last("self_certainty", "reward")) > max(first("self_certainty", "reward"))

@@ -26,9 +26,7 @@ def reset(name="") -> None:
     namespace = sys.modules["__main__"].__dict__
     attempt = _attempt(namespace.get(todo.function), todo)
     file = _keep(attempt, todo) if attempt else None
-    again = text(f"# TODO {todo.number} from the start. The definition that stands last in the notebook counts.",
-                 f"# TODO {todo.number} 从头开始。同一个函数，以 notebook 中最后的定义为准。")
-    skeleton = f"{again}\n{todo.skeleton}"
+    skeleton = f"{opening(todo)}\n{todo.skeleton}"
     exec(compile(todo.skeleton, f"<{todo.function}: skeleton>", "exec"), namespace)
     shell = get_ipython()
     if shell is not None:
@@ -45,6 +43,12 @@ def reset(name="") -> None:
     if attempt:
         unfold.append(folded(text("Your attempt", "你写的内容"), attempt))
     show("\n".join(said), "".join(f"<div>{line}</div>" for line in said) + "".join(unfold))
+
+
+def opening(todo: Todo) -> str:
+    """The first line of the skeleton's cell. It bears no key: to a grader it is a cell of the learner's own, below the first attempt."""
+    return text(f"# TODO {todo.number} from the start. The definition that stands last in the notebook counts.",
+                f"# TODO {todo.number} 从头开始。同一个函数，以 notebook 中最后的定义为准。")
 
 
 def _attempt(function, todo: Todo) -> str | None:

@@ -89,8 +89,9 @@ def test_a_learner_is_never_lost(page):
     now = dict(page.evaluate(SOURCES))
     assert now["mean-reward"] == attempt, "the attempt was touched"
     assert now[key].count("def mean_reward(") == 1 and STUB in now[key]
+    ARTIFACTS.mkdir(exist_ok=True)
+    page.screenshot(path=ARTIFACTS / f"learn-{app}-{language}-reset.png")
     key, said = add_and_run("check-mean-reward", "progress()")
     assert wrong in said and other in said
-    ARTIFACTS.mkdir(exist_ok=True)
     page.locator(".jp-CodeCell", has_text="progress()").last.scroll_into_view_if_needed()
     page.screenshot(path=ARTIFACTS / f"learn-{app}-{language}.png")

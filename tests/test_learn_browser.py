@@ -15,7 +15,8 @@ STUB = 'raise NotImplementedError("TODO 1: Mean reward | 平均奖励")'
 # Cells are found by their id, which is their key; those of the learner's own are put behind one of these.
 SOURCES = "window.jupyterapp.shell.currentWidget.content.widgets.map(cell => [cell.model.id, cell.model.sharedModel.source])"
 SET = """
-  ([key, source]) => window.jupyterapp.shell.currentWidget.content.widgets.find(cell => cell.model.id === key).model.sharedModel.setSource(source)
+  ([key, source]) => window.jupyterapp.shell.currentWidget.content.widgets
+    .find(cell => cell.model.id === key).model.sharedModel.setSource(source)
 """
 ADD_BEHIND = """
   ([key, source]) => {
@@ -36,8 +37,8 @@ OUTPUT = """
   key => window.jupyterapp.shell.currentWidget.content.widgets.find(cell => cell.model.id === key).node
     .querySelector(".jp-Cell-outputArea").innerText
 """
-WORDS = {"en": ("Read again: Step 1: Missing is not zero", "Hint 1 of 2", "is the skeleton again", "A reward is missing", "wrong", "Reward signal"),
-         "zh": ("重读：第 1 步：缺失不等于零", "提示 1/2", "已恢复为骨架", "现有的奖励有两个", "有错", "奖励信号")}
+WORDS = {"en": ("Read again: Step 1: Missing is not zero", "Hint 1 of 2", "is the skeleton again", "wrong", "Reward signal"),
+         "zh": ("重读：第 1 步：缺失不等于零", "提示 1/2", "已恢复为骨架", "有错", "奖励信号")}
 
 
 @pytest.fixture(params=[(app, language) for app in APPS for language in LANGUAGES], ids="-".join)
@@ -56,7 +57,7 @@ def page(request, lab, browser):  # noqa: F811
 
 def test_a_learner_is_never_lost(page):
     page, app, language = page
-    read_again, hinted, put_back, _, wrong, other = WORDS[language]
+    read_again, hinted, put_back, wrong, other = WORDS[language]
 
     def run(key):
         page.evaluate(RUN, key)

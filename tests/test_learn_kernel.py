@@ -51,16 +51,18 @@ def test_the_commands_and_a_restart(built, python, tmp_path, monkeypatch):
     assert [output.output_type for output in check.outputs] == ["stream", "display_data", "error"]
     assert check.outputs[1].data["text/html"] == 'Read again: <a href="#cell-id=step-1">Step 1: Missing is not zero</a>'
     assert "Hint 2" not in plain(first) and "Hint 2 of 2." in plain(second) and "text/markdown" in second.outputs[0].data
-    assert unknown.outputs[0].traceback == [f"NoSuchTodo: {unknown.outputs[0].evalue}"] and 'Did you mean "mean_reward"?' in unknown.outputs[0].evalue
+    (error,) = unknown.outputs
+    assert error.traceback == [f"NoSuchTodo: {error.evalue}"] and 'Did you mean "mean_reward"?' in error.evalue
     assert "is the skeleton again" in plain(put_back) and stub.outputs[0].ename == "NotImplementedError"
     (attempt,) = (data / "attempts" / "start_here").iterdir()
     assert attempt.name == "mean_reward-1.py" and WRONG in attempt.read_text(encoding="utf-8")
     assert "✗ wrong" in plain(board) and "<td" in board.outputs[0].data["text/html"]
 
-    _, _, board, put_back, _, after = run_alone(
-        notebook_of(built["zh"], "progress()", 'reset("mean_reward")', "check-mean-reward", "progress()", answer=RIGHT), tmp_path / "two", python).cells
+    commands = ["progress()", 'reset("mean_reward")', "check-mean-reward", "progress()"]
+    _, _, board, put_back, _, after = run_alone(notebook_of(built["zh"], *commands, answer=RIGHT), tmp_path / "two", python).cells
     assert "✗ 有错  现有的奖励有两个" in plain(board), "the restart has lost the mark"
-    assert "已恢复为骨架" in plain(put_back) and RIGHT in (data / "attempts" / "start_here" / "mean_reward-2.py").read_text(encoding="utf-8")
+    assert "已恢复为骨架" in plain(put_back)
+    assert RIGHT in (data / "attempts" / "start_here" / "mean_reward-2.py").read_text(encoding="utf-8")
     assert "· 待完成" in plain(after)
 
 

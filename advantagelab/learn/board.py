@@ -65,7 +65,10 @@ def _where(lesson: Lesson) -> str:
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
+    """Only the last column wraps."""
     def line(tag: str, cells: list[str]) -> str:
-        return "<tr>" + "".join(f'<{tag} style="text-align: left">{cell}</{tag}>' for cell in cells) + "</tr>"
+        wraps = ["nowrap"] * (len(cells) - 1) + ["normal"]
+        return "<tr>" + "".join(f'<{tag} style="text-align: left; white-space: {wrap}">{cell}</{tag}>'
+                                for wrap, cell in zip(wraps, cells, strict=True)) + "</tr>"
 
     return f"<table><thead>{line('th', head)}</thead><tbody>{''.join(line('td', row) for row in rows)}</tbody></table>"

@@ -1,6 +1,7 @@
 """hint, reset and progress: what they say in both languages, what they keep, and that they never lose anything."""
 
 import json
+import linecache
 import multiprocessing
 import sys
 from types import SimpleNamespace
@@ -216,6 +217,15 @@ def test_where_nothing_can_be_kept_it_says_so_and_still_knows_until_the_kernel_s
     assert "✗ wrong" in said and "the data folder cannot be written. It is lost when the kernel stops." in said
     reset(LOO)
     assert "is the skeleton again" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("cell, alone", [
+    ('reset("leave_one_out_advantages")', True), ("\nreset( leave_one_out_advantages )\n", True), ("reset('x')", True),
+    ('reset("x")  # mine', False), ('answer = 1\nreset("x")', False), ('reset("x"); answer = 1', False),
+    ('reset("x") or print("mine")', False), ('# mine\nreset("x")', False), ("def leave(): return 1", False), ("", False)])
+def test_only_a_cell_with_nothing_else_gives_its_place_to_the_skeleton(monkeypatch, cell, alone):
+    monkeypatch.setitem(linecache.cache, "<cell>", (len(cell), None, cell.splitlines(True), "<cell>"))
+    assert skeleton._is_alone(SimpleNamespace(f_code=SimpleNamespace(co_filename="<cell>"))) is alone
 
 
 def test_on_colab_it_says_that_the_machine_is_thrown_away(capsys, monkeypatch):

@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import linecache
+import re
 import sys
 from pathlib import Path
 
@@ -79,4 +80,4 @@ def _keep(attempt: str, todo: Todo) -> Path | None:
 def _is_alone(frame) -> bool:
     """Whether the cell that called holds nothing but this call."""
     source = "".join(linecache.getlines(frame.f_code.co_filename)).strip()
-    return source.startswith("reset(") and source.endswith(")") and not set("\n#;") & set(source)
+    return re.fullmatch(r"""reset\(\s*["']?\w*["']?\s*\)""", source) is not None

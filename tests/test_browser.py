@@ -60,8 +60,8 @@ def lab(tmp_path_factory):
     environment.pop("ADVANTAGELAB_STATIC", None)
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--ServerApp.port={port}", f"--ServerApp.root_dir={folder}",
-        f"--IdentityProvider.token={TOKEN}", "--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+        f"--IdentityProvider.token={TOKEN}", "--LabApp.expose_app_in_browser=True", "--JupyterNotebookApp.expose_app_in_browser=True",
+        "--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     log = folder / "server.log"
     server = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=log.open("w"))
     address = f"http://127.0.0.1:{port}"

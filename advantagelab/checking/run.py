@@ -18,6 +18,9 @@ from .random_inputs import Rng
 PASSED, FAILED, OPEN, ERROR, MISSING = "passed", "failed", "open", "error", "missing"
 PUBLIC_SEED = 20240222
 
+# Called as watcher(function, verdicts, shown) after a TODO's checks; shown: the verdicts are printed. A notebook's set-up fills it.
+watchers: list = []
+
 
 class ChecksFailed(AssertionError):
     """A TODO's checks did not all pass. Shown as one line, since the verdicts above say the rest."""
@@ -124,6 +127,8 @@ def run_checks(namespace: dict, function: str) -> None:
         raise ChecksFailed(f"no checks of {function} are defined: run the whole cell | 没有 {function} 的检查：请运行整个单元")
     verdicts = [judge(check, function, namespace) for check in checks]
     print(report(verdicts))
+    for watcher in watchers:
+        watcher(function, verdicts, shown=True)
     passed = sum(verdict.status == PASSED for verdict in verdicts)
     if passed < len(verdicts):
         raise ChecksFailed(f"{function}: {passed} of {len(verdicts)} checks passed | 通过 {passed} 项，共 {len(verdicts)} 项")
@@ -141,6 +146,8 @@ def run_all_checks(namespace: dict, *functions: str) -> None:
         if verdicts and verdicts[0].status in (OPEN, MISSING):
             state = "open | 待完成"
         print(f"{'✓' if finished else '·'} {function:<32} {state}")
+        for watcher in watchers:
+            watcher(function, verdicts, shown=False)
     print(f"{done} of {len(functions)} TODOs done | {len(functions)} 个 TODO 已完成 {done} 个")
 
 

@@ -8,6 +8,7 @@ import advantagelab
 
 from .code_cells import check_source, exercise_source, given_source, names_bound
 from .course import LANGUAGES, ExtraEntry
+from .learn_data import NAME, learn_data
 from .lesson import Lesson
 from .methods import PLACEHOLDER, method_table
 from .payload import pack, payload_files
@@ -36,7 +37,7 @@ def build_notebook(lesson: Lesson, language: str, kind: str) -> nbformat.Noteboo
         if cell.kind == "code":
             known |= set(_functions(cell)) | names_bound(cell.source)
             code[cell.key] = _code(cell, lesson, kind, known)
-    cells = [_markdown("header", _header(lesson, language, kind)), _setup(lesson, language, "\n".join(code.values()))]
+    cells = [_markdown("header", _header(lesson, language, kind)), _setup(lesson, language, kind, "\n".join(code.values()))]
     for cell in lesson.cells:
         if cell.lang not in (None, language) or cell.only not in (None, kind):
             continue
@@ -92,9 +93,10 @@ def _markdown(key: str, source: str, metadata: dict | None = None) -> nbformat.N
     return nbformat.v4.new_markdown_cell(source, id=key, metadata=metadata or {})
 
 
-def _setup(lesson: Lesson, language: str, code: str) -> nbformat.NotebookNode:
+def _setup(lesson: Lesson, language: str, kind: str, code: str) -> nbformat.NotebookNode:
     """Collapsed in Jupyter and Colab; the payload is one line, for editors that collapse nothing."""
-    payload, digest = pack(payload_files(code, with_trainers=isinstance(lesson.entry, ExtraEntry)))
+    files = payload_files(code, with_trainers=isinstance(lesson.entry, ExtraEntry))
+    payload, digest = pack(files | {NAME: learn_data(lesson, solved=kind == "solution")})
     source = SETUP_TEMPLATE.rstrip()
     for name, value in (("LANGUAGE", language), ("VERSION", advantagelab.__version__), ("DIGEST", digest), ("PAYLOAD", payload)):
         source = source.replace(f'"{name}"', f'"{value}"')

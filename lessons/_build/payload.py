@@ -6,15 +6,16 @@ import hashlib
 import io
 import json
 import zipfile
+import zlib
 from pathlib import Path
 
 from .course import ROOT
 from .font_subset import subset_for
 from .refusal import Refused
 
-ALWAYS = ("__init__.py", "language.py", "message.py", "checking", "fonts")
+ALWAYS = ("__init__.py", "language.py", "message.py", "checking", "fonts", "learn")
 # What a notebook carries only if its code imports it. A lesson's never carries the reference, the trainers, or hidden checks.
-ON_DEMAND = ("conformance", "tinylm", "learn.py")
+ON_DEMAND = ("conformance", "tinylm")
 TRAINERS = ("algorithms", "conformance", "trainers")  # the trainers, and what they import
 FONT = "advantagelab/fonts/AdvantageLabSansSC.otf"
 CHECKPOINTS, RECORDED = "tinylm/checkpoints", "tinylm/recorded"
@@ -101,15 +102,18 @@ def _imported(code: str) -> set[str]:
 
 
 def pack(files: dict[str, bytes]) -> tuple[str, str]:
-    """(base85 text of the zip, its sha256). The same files give the same zip: names sorted, times fixed."""
+    """(base85 text of the zip, compressed as a whole, since files are alike; its sha256).
+
+    The same files give the same zip: names sorted, times fixed.
+    """
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(files):
-            archive.writestr(zipfile.ZipInfo(name, date_time=(2024, 1, 1, 0, 0, 0)), files[name], zipfile.ZIP_DEFLATED, 9)
-    data = buffer.getvalue()
+            archive.writestr(zipfile.ZipInfo(name, date_time=(2024, 1, 1, 0, 0, 0)), files[name])
+    data = zlib.compress(buffer.getvalue(), 9)
     return base64.b85encode(data).decode("ascii"), hashlib.sha256(data).hexdigest()
 
 
 def unpack(payload: str) -> dict[str, bytes]:
-    with zipfile.ZipFile(io.BytesIO(base64.b85decode(payload))) as archive:
+    with zipfile.ZipFile(io.BytesIO(zlib.decompress(base64.b85decode(payload)))) as archive:
         return {name: archive.read(name) for name in archive.namelist()}

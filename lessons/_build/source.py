@@ -12,7 +12,7 @@ from .refusal import Refused
 KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 ROLES = ("exercise", "given", "check", "question", "widget")
 KEYS_OF_BUILT_CELLS = ("header", "setup")
-VOCABULARY = {"key", "lang", *ROLES, "points", "demo", "only", "hint", "tags"}
+VOCABULARY = {"key", "lang", *ROLES, "points", "demo", "only", "hint", "explained", "tags"}
 FENCES_OF_PROSE = {"text", "bash", "powershell"}
 
 
@@ -102,7 +102,7 @@ def _check_metadata(cell: Cell) -> None:
     if cell.kind == "code":
         forbidden = {"lang", "question"}
     elif cell.role == "question":
-        forbidden = {"lang", "demo", "only", "hint", "tags"}
+        forbidden = {"lang", "demo", "only", "hint", "explained", "tags"}
     else:
         forbidden = VOCABULARY - {"key", "lang", "only"}
         if cell.lang not in LANGUAGES:
@@ -124,6 +124,12 @@ def _check_metadata(cell: Cell) -> None:
             isinstance(step, list) and len(step) == 2 and all(isinstance(words, str) for words in step) for step in cell.hint)
         if cell.role != "exercise" or not pairs:
             raise cell.refuse("hint is a list of steps [English, 中文] on an exercise")
+    if "explained" in metadata:
+        lists = isinstance(cell.explained, dict) and all(
+            isinstance(key, str) and isinstance(names, list) and names and all(isinstance(name, str) for name in names)
+            for key, names in cell.explained.items())
+        if cell.role != "exercise" or not lists:
+            raise cell.refuse("explained is {KEY of a prose cell: [beginnings of names of checks]} on an exercise")
 
 
 def _check_body(cell: Cell) -> None:

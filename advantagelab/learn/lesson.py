@@ -1,0 +1,82 @@
+"""The lesson at hand, as the set-up cell hands it over: its TODOs with skeletons and hints, and the lessons of the course."""
+
+import difflib
+import json
+import os
+from dataclasses import dataclass
+
+from ..checking import run
+from .after_checks import after_checks
+
+Pair = tuple[str, str]  # English, 中文
+
+
+class NoSuchTodo(LookupError):
+    """Shown as its words alone: where it was raised says nothing to a learner."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"NoSuchTodo: {self}"]
+
+
+@dataclass(frozen=True)
+class Todo:
+    """explained: (key of the cell, its heading, beginnings of the names of the checks that it explains)."""
+
+    function: str
+    number: int
+    title: Pair
+    skeleton: str
+    hints: list[Pair]
+    explained: list[tuple[str, Pair, list[str]]]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    name: str
+    solved: bool  # the solved notebook, whose checks say nothing of the learner
+    todos: dict[str, Todo]
+    course: list[dict]  # in order: lesson (its name), number, title (a Pair), todos (names of functions)
+
+
+_open: Lesson | None = None
+
+
+def open_lesson(data: bytes | str) -> None:
+    """Take what `lessons._build.learn_data` wrote. | 载入本课数据。"""
+    global _open
+    read = json.loads(data)
+    todos = {each["function"]: Todo(**each) for each in read["todos"]}
+    _open = Lesson(read["lesson"], read["solved"], todos, read["course"])
+    if _after_checks not in run.watchers:
+        run.watchers.append(_after_checks)
+
+
+def the_lesson() -> Lesson:
+    if _open is None:
+        raise NoSuchTodo("no lesson is open: run the set-up cell at the top first | 还没有打开任何一课：请先运行最上面的准备单元")
+    return _open
+
+
+def the_todo(name) -> Todo:
+    """The TODO of this name. A function stands for its name. | 按名字取 TODO，也可以直接给函数。"""
+    todos = the_lesson().todos
+    name = str(getattr(name, "__name__", name))
+    if name in todos:
+        return todos[name]
+    if not todos:
+        raise NoSuchTodo("this lesson has no TODOs | 本课没有 TODO")
+    known = ", ".join(f'"{function}"' for function in todos)
+    near = difflib.get_close_matches(name, todos, 1) or [function for function in todos if name and name in function][:1]
+    en, zh = (f' Did you mean "{near[0]}"?', f'你想写的是 "{near[0]}" 吗？') if near else ("", "")
+    raise NoSuchTodo(f'this lesson has no TODO "{name}".{en} Its TODOs: {known} | 本课没有名为 "{name}" 的 TODO。{zh}本课的 TODO：{known}')
+
+
+def being_graded() -> bool:
+    """Under nbgrader nothing is kept, shown or put back."""
+    return bool(os.environ.get("NBGRADER_EXECUTION"))
+
+
+def _after_checks(function: str, verdicts: list, shown: bool) -> None:
+    lesson = the_lesson()
+    if function in lesson.todos and not being_graded():
+        after_checks(lesson, lesson.todos[function], verdicts, shown)

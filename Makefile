@@ -7,11 +7,11 @@ RUN = .venv/bin/python
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab test test-all bench notebooks grade-demo conformance conformance-all locks dev
+.PHONY: help env lab test test-all bench notebooks grade-demo conformance conformance-all matrix locks dev
 
 help:
 	@sed -n '1,2s/^# //p' Makefile
-	@echo "also: env · test-all · bench · notebooks · grade-demo · conformance (the TRL tests alone) · conformance-all (every version of TRL) · locks"
+	@echo "also: env · test-all · bench · notebooks · grade-demo · conformance (the TRL tests alone) · conformance-all (every version of TRL) · matrix · locks"
 
 env:
 	@$(PYTHON) environments/install.py $(ENV)
@@ -46,6 +46,10 @@ conformance: dev
 # Every version of TRL around the supported range; writes docs/conformance.md.
 conformance-all: dev
 	$(RUN) environments/trl_versions.py
+
+# Every notebook under other versions of Python and torch; writes docs/environments.md.
+matrix: dev
+	$(RUN) -m environments.matrix
 
 locks:
 	$(PYTHON) environments/lock.py

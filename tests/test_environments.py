@@ -1,5 +1,6 @@
 """The locked environments agree: what one includes stands in it, in the same versions."""
 
+import importlib
 import importlib.util
 import re
 
@@ -46,3 +47,19 @@ def test_a_lock_holds_what_is_wanted_and_what_it_includes(name):
 
 def test_torch_is_no_cuda_build():
     assert not [package for name in INCLUDES for package in pins(name) if package.startswith(("nvidia", "cuda", "triton"))]
+
+
+def test_the_table_of_environments_says_what_was_not_run_and_what_failed():
+    matrix = importlib.import_module("environments.matrix")
+    row = matrix.ROWS[0]
+    assert matrix.find_python("2.0") is None
+    assert "| not run: no Python 3.13 on this machine |" in matrix.line(row, "no Python 3.13 on this machine")
+    assert "| 8 of 8 notebooks |" in matrix.line(row, [])
+    assert "| 7 of 8 notebooks<br>03_rloo: a<br>03_rloo: b |" in matrix.line(row, ["03_rloo: a", "03_rloo: b"])
+
+
+def test_the_table_holds_the_locked_torch_the_oldest_supported_one_and_every_python():
+    rows = importlib.import_module("environments.matrix").ROWS
+    oldest = re.search(r'"torch>=([\d.]+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8")).group(1)
+    assert pins("base-cpu")["torch"] in {row.torch for row in rows} and f"{oldest}.0" in {row.torch for row in rows}
+    assert {row.python for row in rows} == {"3.11", "3.12", "3.13"}

@@ -1,4 +1,4 @@
-"""From the records, the thin files that notebooks draw: bands.json for lessons 03–06, runs.json and gap.json for the training lab.
+"""From the records, the thin files that notebooks draw: bands.json for the training cells, runs.json and gap.json for the training lab.
 
 Numbers of single steps are noisy and many, so each evaluation gets the mean of the steps since the one before it; the first, at step 0,
 gets step 0, whose completions are the start model's.
@@ -7,10 +7,10 @@ gets step 0, whose completions are the start model's.
 from ..tinylm.recorded import FOLDER as RECORDED
 from .records import FOLDER, read_record, rounded, write_json
 
-# The methods that the cells of lessons 03–06 name, and what their pictures show.
+# The methods that the training cells of lessons 03–07 name, and what their pictures show.
 IN_LESSONS = ("grpo", "rloo", "majority_vote", "soft_consensus", "om_grpo", "om_grpo_car", "grpo.direct", "cast", "cast_no_flips",
               "cast_flip_down", "cast_flip_up", "cast_no_verifier", "cast_none", "cast_lagged", "cast_refresh_10", "cast_dead_band_0.3",
-              "cast_delta_1")
+              "cast_delta_1", "grpo_pool_64", "majority_vote_pool_64", "om_grpo_pool_64")
 MEASURES = ("held_out_accuracy", "reward", "majority_accuracy", "zero_variance_wrong")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from advantagelab import methods
 from advantagelab.methods import bands, bases, records, runs
-from advantagelab.tinylm import Settings, load, measure
+from advantagelab.tinylm import Settings, load, measure, products
 from tests.needs import ROOT
 
 QUICK = Settings(steps=4, prompts=2, group_size=4, warmup=1, evaluate_every=2)
@@ -22,7 +22,7 @@ QUICK = Settings(steps=4, prompts=2, group_size=4, warmup=1, evaluate_every=2)
 @pytest.fixture()
 def quick(tmp_path, monkeypatch):
     """Two methods of a few steps, records in a folder of their own, and threads for processes."""
-    monkeypatch.setattr(measure, "HELD_OUT", measure.HELD_OUT[:8])
+    monkeypatch.setattr(products, "HELD_OUT", products.HELD_OUT[:8])
     monkeypatch.setattr(measure, "SEEN_SAMPLES", 8)
     monkeypatch.setattr(records, "FOLDER", tmp_path / "records")
     for name in ("grpo", "cast"):

@@ -9,7 +9,7 @@ import torch
 import advantagelab.tinylm
 import lessons._build.notebook as notebook_module
 from advantagelab.methods import METHODS
-from advantagelab.tinylm import HELD_OUT, Settings, measure
+from advantagelab.tinylm import HELD_OUT, Settings, measure, products
 from advantagelab.tinylm.live import MEASURES
 from advantagelab.tinylm.recorded import read
 from advantagelab.tinylm.train import train
@@ -34,7 +34,7 @@ QUIET = {"watch": lambda record: None}
 
 @pytest.fixture(autouse=True)
 def quick_evaluation(monkeypatch):
-    monkeypatch.setattr(measure, "HELD_OUT", HELD_OUT[:16])
+    monkeypatch.setattr(products, "HELD_OUT", HELD_OUT[:16])
     monkeypatch.setattr(measure, "SEEN_SAMPLES", 16)
 
 

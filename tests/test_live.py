@@ -164,7 +164,8 @@ def test_stop_before_the_first_step_draws_nothing(notebook):
 def test_every_picture_lies_well_and_has_words(language, measures, capsys):
     set_language(language)
     alts = set()
-    for recorded in ((), ("grpo",), ("grpo", "majority_vote", "soft_consensus"), ("grpo_pool_64", "majority_vote_pool_64", "om_grpo_pool_64")):
+    small_pool = ("grpo_pool_64", "majority_vote_pool_64", "om_grpo_pool_64")
+    for recorded in ((), ("grpo",), ("grpo", "majority_vote", "soft_consensus"), small_pool):
         for record in (record_after(1), record_after(37, stopped=True), record_after(105), record_after(4, QUICK)):
             watch = LiveRun(*recorded, measures=measures)
             watch._draw(record)

@@ -5,6 +5,7 @@ gets step 0, whose completions are the start model's.
 """
 
 from ..tinylm.recorded import FOLDER as RECORDED
+from . import METHODS
 from .records import FOLDER, read_record, rounded, write_json
 
 # The methods that the training cells of lessons 03–07 name, and what their pictures show.
@@ -16,7 +17,8 @@ MEASURES = ("held_out_accuracy", "reward", "majority_accuracy", "zero_variance_w
 
 def write_bands() -> None:
     records = {file.stem: read_record(file.stem) for file in sorted(FOLDER.glob("*.json"))}
-    runs = {key: thin(record) for key, record in records.items() if "seeds" in record}
+    teachers = records["gap"]["teachers"]
+    runs = {key: thin(record) | teacher_accuracy(record, teachers) for key, record in records.items() if "seeds" in record}
     bands = {key: band(runs[key]) for key in IN_LESSONS if key in runs}
     for name, content in (("runs", runs), ("bands", bands), ("gap", records["gap"])):
         write_json(RECORDED / f"{name}.json", rounded(content, 3))
@@ -31,6 +33,12 @@ def thin(record: dict) -> dict:
     about = {name: record[name] for name in ("title", "group", "base", "pretraining_seed")}
     return {**about, "seeds": [int(seed) for seed in record["seeds"]], "steps": steps,
             **{measure: [run[measure] for run in runs] for measure in runs[0]}}
+
+
+def teacher_accuracy(record: dict, teachers: dict[str, dict[str, float]]) -> dict[str, float]:
+    """What the teacher is right in by itself, where it stays the model that training started from."""
+    teacher = METHODS[record["method"]].method().teacher
+    return {"teacher_accuracy": teachers[record["base"]][teacher.context]} if teacher and teacher.refresh is None else {}
 
 
 def at_evaluations(run: dict, steps: list[int]) -> dict[str, list[float]]:

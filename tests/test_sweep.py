@@ -13,7 +13,7 @@ import pytest
 
 from advantagelab import methods
 from advantagelab.methods import bands, bases, records, runs
-from advantagelab.tinylm import Settings, load, measure
+from advantagelab.tinylm import Settings, load, measure, products
 from tests.needs import ROOT
 
 QUICK = Settings(steps=4, prompts=2, group_size=4, warmup=1, evaluate_every=2)
@@ -22,7 +22,7 @@ QUICK = Settings(steps=4, prompts=2, group_size=4, warmup=1, evaluate_every=2)
 @pytest.fixture()
 def quick(tmp_path, monkeypatch):
     """Two methods of a few steps, records in a folder of their own, and threads for processes."""
-    monkeypatch.setattr(measure, "HELD_OUT", measure.HELD_OUT[:8])
+    monkeypatch.setattr(products, "HELD_OUT", products.HELD_OUT[:8])
     monkeypatch.setattr(measure, "SEEN_SAMPLES", 8)
     monkeypatch.setattr(records, "FOLDER", tmp_path / "records")
     for name in ("grpo", "cast"):
@@ -88,11 +88,13 @@ def test_bands_are_the_mean_and_range_of_the_steps_before_each_evaluation(quick,
     runs.sweep(1)
     monkeypatch.setattr(bands, "FOLDER", quick)
     monkeypatch.setattr(bands, "RECORDED", tmp_path / "recorded")
-    records.write_json(quick / "gap.json", {"mean": 0.12345})
+    gap = {"mean": 0.12345, "teachers": {"direct": {"work": 0.625}}}
+    records.write_json(quick / "gap.json", gap)
     bands.write_bands()
-    assert json.loads((tmp_path / "recorded" / "gap.json").read_text()) == {"mean": 0.123}
+    assert json.loads((tmp_path / "recorded" / "gap.json").read_text()) == {**gap, "mean": 0.123}
     drawn, thin = (json.loads((tmp_path / "recorded" / f"{name}.json").read_text()) for name in ("bands", "runs"))
     assert list(drawn) == ["grpo", "grpo.direct", "cast"] and set(thin) == set(drawn)
+    assert {key: run.get("teacher_accuracy") for key, run in thin.items()} == {"cast": 0.625, "grpo": None, "grpo.direct": None}
     seeds = json.loads((quick / "grpo.json").read_text())["seeds"]
     rewards = [[run["steps"]["reward"][0], sum(run["steps"]["reward"][:2]) / 2, sum(run["steps"]["reward"][2:]) / 2]
                for run in seeds.values()]

@@ -93,6 +93,11 @@ class Record:
     def ended(self) -> bool:
         return self.stopped or self.evaluations[-1]["step"] == self.settings.steps
 
+    def seconds_left(self) -> float:
+        """At the pace so far. | 按目前的速度还需多少秒。"""
+        done = len(self.steps)
+        return (time.monotonic() - self.started) / done * (self.settings.steps - done)
+
     def progress(self) -> str:
         """How far the run is, and how long it still takes. | 已到哪一步，还需多久。"""
         done, total = len(self.steps), self.settings.steps
@@ -100,7 +105,7 @@ class Record:
         if self.stopped:
             return text(f"stopped after step {done}/{total} · held-out accuracy {accuracy:.2f}",
                         f"第 {done}/{total} 步之后停止 · 留出集正确率 {accuracy:.2f}")
-        left = (time.monotonic() - self.started) / done * (total - done)
+        left = self.seconds_left()
         return text(f"step {done}/{total} · held-out accuracy {accuracy:.2f} · {left:.0f} s left",
                     f"第 {done}/{total} 步 · 留出集正确率 {accuracy:.2f} · 还需 {left:.0f} 秒")
 

@@ -21,6 +21,7 @@ from lessons._build.course import ROOT, read_course
 from lessons._build.lesson import read_lesson
 from lessons._build.run import output_faults
 
+
 @dataclass(frozen=True)
 class Row:
     """lock: the file that gives the other packages' versions"""

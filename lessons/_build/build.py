@@ -31,11 +31,7 @@ def build(course: Course, output: Path = ROOT, run: bool = False) -> list[Path]:
             solution_file, learner_file = (_file(output, kind, language, lesson) for kind in ("solution", "learner"))
             solution = build_notebook(lesson, language, "solution")
             _check_payload_size(solution, solution_file, entry.number)
-            if run:
-                solution_file.parent.mkdir(parents=True, exist_ok=True)
-                solution = run_notebook(solution, solution_file.parent)
-            elif solution_file.exists():
-                _take_outputs(solution, _read(solution_file))
+            solution = _with_outputs(solution, solution_file, run)
             learner = build_notebook(lesson, language, "learner")
             _take_pictures(learner, solution, lesson)
             for file, notebook in ((solution_file, solution), (learner_file, learner)):
@@ -54,14 +50,20 @@ def _build_extras(course: Course, output: Path, run: bool) -> list[Path]:
             file = _file(output, "learner", language, lesson)
             notebook = build_notebook(lesson, language, "learner")
             _check_payload_size(notebook, file, None)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            if run:
-                notebook = run_notebook(notebook, file.parent, {"CUDA_VISIBLE_DEVICES": ""})
-            elif file.exists():
-                _take_outputs(notebook, _read(file))
+            notebook = _with_outputs(notebook, file, run, {"CUDA_VISIBLE_DEVICES": ""})
             file.write_text(_text(notebook), encoding="utf-8")
             written.append(file)
     return written
+
+
+def _with_outputs(notebook: nbformat.NotebookNode, file: Path, run: bool, environment: dict | None = None) -> nbformat.NotebookNode:
+    """Of a run, in the folder of the file, which is there afterwards; else those of the file, where no code changed."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if run:
+        return run_notebook(notebook, file.parent, environment)
+    if file.exists():
+        _take_outputs(notebook, _read(file))
+    return notebook
 
 
 def check(course: Course, output: Path = ROOT) -> list[Path]:
@@ -72,10 +74,7 @@ def check(course: Course, output: Path = ROOT) -> list[Path]:
         check_words(lesson)
         for language in LANGUAGES:
             for kind in ("solution", "learner"):
-                file = _file(output, kind, language, lesson)
-                built, expected = _read_built(file), build_notebook(lesson, language, kind)
-                _check_payload_size(expected, file, entry.number)
-                _check_same(file, built, expected)
+                file, built, expected = _check_source(output, lesson, language, kind, entry.number)
                 if kind == "solution":
                     solution = built
                     _check_outputs(file, built, lesson)
@@ -99,23 +98,25 @@ def _check_extras(course: Course, output: Path) -> list[Path]:
     for lesson in (read_extra(course, entry) for entry in course.extras):
         check_words(lesson)
         for language in LANGUAGES:
-            file = _file(output, "learner", language, lesson)
-            built, expected = _read_built(file), build_notebook(lesson, language, "learner")
-            _check_payload_size(expected, file, None)
-            _check_same(file, built, expected)
+            file, built, _ = _check_source(output, lesson, language, "learner", None)
             _check_outputs(file, built, lesson)
             checked.append(file)
     return checked
 
 
-def _file(output: Path, kind: str, language: str, lesson: Lesson) -> Path:
-    return output / FOLDERS[kind] / language / f"{lesson.entry.notebook}.ipynb"
-
-
-def _read_built(file: Path) -> nbformat.NotebookNode:
+def _check_source(output: Path, lesson: Lesson, language: str, kind: str, number: str | None) -> tuple:
+    """(file, the notebook in it, what its source gives), which differ in outputs only."""
+    file = _file(output, kind, language, lesson)
     if not file.exists():
         raise Refused(file, "not built: run `python -m lessons build`")
-    return _read(file)
+    built, expected = _read(file), build_notebook(lesson, language, kind)
+    _check_payload_size(expected, file, number)
+    _check_same(file, built, expected)
+    return file, built, expected
+
+
+def _file(output: Path, kind: str, language: str, lesson: Lesson) -> Path:
+    return output / FOLDERS[kind] / language / f"{lesson.entry.notebook}.ipynb"
 
 
 def _read(file: Path) -> nbformat.NotebookNode:

@@ -93,15 +93,15 @@ def exercise_source(key: str, function: str, algorithm: Module, known: set[str])
 
 def given_source(key: str, functions: list[str], algorithms: list[Module], known: set[str]) -> str:
     """Functions of this or an earlier lesson, solved. A cell of several is folded, has a title for Colab, and imports what it needs."""
-    if len(functions) == 1:
-        return f"# [{key}] {GIVEN}\n{_solved(key, functions[0], algorithms, known)}"
     owners = {function: _owner(key, function, algorithms) for function in functions}
+    if len(functions) == 1:
+        return f"# [{key}] {GIVEN}\n{_solved(key, functions[0], owners[functions[0]], known)}"
     code = "\n".join(owner.function(function) for function, owner in owners.items())
     # What comes from the reference itself, the notebook holds in cells of its own.
     imports = dict.fromkeys(line for owner in dict.fromkeys(owners.values()) for line in owner.imports_for(code)
                             if not line.startswith("from advantagelab.algorithms"))
     known = known | names_bound("\n".join(imports))
-    solved = "\n\n\n".join(_solved(key, function, algorithms, known) for function in functions)
+    solved = "\n\n\n".join(_solved(key, function, owner, known) for function, owner in owners.items())
     return "\n".join([f"#@title [{key}] {GIVEN}", *imports, "", "", solved])
 
 
@@ -113,9 +113,8 @@ def _owner(key: str, function: str, algorithms: list[Module]) -> Module:
     return owners[0]
 
 
-def _solved(key: str, function: str, algorithms: list[Module], known: set[str]) -> str:
+def _solved(key: str, function: str, owner: Module, known: set[str]) -> str:
     """The function without the marks of an exercise."""
-    owner = _owner(key, function, algorithms)
     source = owner.function(function)
     owner.check_names(source, known, key, function)
     lines = source.splitlines()

@@ -28,7 +28,7 @@ def payload_files(notebook_code: str, package: Path = ROOT / "advantagelab", wit
     for part in sorted(imported - {Path(name).stem for name in (*ALWAYS, *ON_DEMAND, *trainers)} - {"widgets"}):
         if any((package / name).exists() for name in (part, f"{part}.py")):
             raise Refused(package / part, "a code cell imports this, but a lesson's notebook never carries it")
-    wanted = [*ALWAYS, *(part for part in ON_DEMAND if part.removesuffix(".py") in imported), *trainers]
+    wanted = [*ALWAYS, *(part for part in ON_DEMAND if part in imported), *trainers]
     files = {}
     for part in wanted:
         path = package / part

@@ -7,11 +7,11 @@ RUN = .venv/bin/python
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help env lab test test-all bench notebooks grade-demo conformance conformance-all matrix locks dev
+.PHONY: help env lab test test-all bench notebooks grade-demo conformance conformance-all matrix locks image image-test dev
 
 help:
 	@sed -n '1,2s/^# //p' Makefile
-	@echo "also: env · test-all · bench · notebooks · grade-demo · conformance (the TRL tests alone) · conformance-all (every version of TRL) · matrix · locks"
+	@echo "also: env · test-all · bench · notebooks · grade-demo · conformance (the TRL tests alone) · conformance-all (every version of TRL) · matrix · locks · image · image-test"
 
 env:
 	@$(PYTHON) environments/install.py $(ENV)
@@ -53,3 +53,15 @@ matrix: dev
 
 locks:
 	$(PYTHON) environments/lock.py
+
+# Docker or podman, whichever answers; the Dockerfile's head says what the build arguments are, and they are taken from the environment.
+ENGINE ?= $(firstword $(foreach engine,docker podman,$(shell $(engine) info >/dev/null 2>&1 && echo $(engine))))
+BUILD_ARGUMENTS = BASE ENVIRONMENT PIP_INDEX_URL TORCH_INDEX TORCH_FIND_LINKS DEBIAN_MIRROR
+
+image:
+	@test -n "$(ENGINE)" || { echo "no image: neither docker nor podman answers here | 无法构建镜像：docker 与 podman 都没有响应"; exit 1; }
+	$(ENGINE) build --target learner -t advantagelab:learner $(BUILD_ARGUMENTS:%=--build-arg %) .
+	$(ENGINE) build --target instructor -t advantagelab:instructor $(BUILD_ARGUMENTS:%=--build-arg %) .
+
+image-test: image
+	$(PYTHON) tests/try_image.py $(ENGINE)

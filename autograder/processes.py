@@ -52,7 +52,7 @@ class Crew:
         try:
             return self._executor.submit(function, *arguments)
         except (BrokenExecutor, EOFError, ConnectionError) as error:  # the latter if what processes are forked from has ended
-            self._discard()
+            self._discard(error)
             raise Crashed from error
 
     def result(self, future: Future):
@@ -64,18 +64,18 @@ class Crew:
         except Exception as error:
             if not isinstance(error, BrokenExecutor) and type(error).__name__ != "KilledWorker":  # Dask's
                 raise
-            self._discard()
+            self._discard(error)
             raise Crashed from error
 
     def _ensure(self) -> None:
         if self._executor is None:
             self._executor, self._places = self._open.enter_context(self._executors())
 
-    def _discard(self) -> None:
+    def _discard(self, cause: Exception) -> None:
         """Make a new executor that works. If one after the other does not, it is not the submissions that take processes down."""
         for attempt in range(STARTS):
             time.sleep(attempt)
-            self._open.close()
+            self._open.__exit__(type(cause), cause, None)
             self._executor = None
             try:
                 self._ensure()
@@ -84,7 +84,8 @@ class Crew:
             except CourseError:
                 raise
             except Exception as error:
-                name, cause = type(error).__name__, error
+                cause = error
+        name = type(cause).__name__
         raise CourseError(f"grading processes end as soon as they are started: {name}: is there too little memory? | "
                           f"评阅进程一启动就结束（{name}）：内存是否不足？") from cause
 
@@ -111,7 +112,10 @@ def warm_up_for(course: Path) -> None:
 
 @contextlib.contextmanager
 def processes(number: int) -> Iterator[tuple[Executor, int]]:
-    """On this machine. They share nothing with this process, and end with it."""
+    """On this machine. They share nothing with this process, and end with it.
+
+    After an error they are killed first: a pool that breaks while it starts a process forgets that one, which then blocks the pool's end.
+    """
     warm_up()
     pool = ProcessPoolExecutor(number, mp_context=multiprocessing.get_context("forkserver"), initializer=_begin)
     try:

@@ -59,7 +59,8 @@ def result(row: Row) -> str | list[str]:
         scratch = Path(scratch)
         lock = scratch / f"{row.lock}.lock.txt"
         lines = (ROOT / "environments" / lock.name).read_text(encoding="utf-8").splitlines()
-        lock.write_text("\n".join(f"torch=={row.torch}" if one.startswith("torch==") else one for one in lines) + "\n", encoding="utf-8")
+        kept = [one for one in lines if not one.startswith(("torch==", "setuptools=="))]  # some versions of torch bound setuptools
+        lock.write_text("\n".join([*kept, f"torch=={row.torch}", ""]), encoding="utf-8")
         subprocess.run([interpreter, "-m", "venv", scratch / "env"], check=True)
         python = scratch / "env" / "bin" / "python"
         try:

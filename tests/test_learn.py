@@ -40,7 +40,7 @@ def learner(tmp_path, monkeypatch):
     monkeypatch.setattr(hints, "_shown", {})
     monkeypatch.setattr(marks, "_here", [])
     monkeypatch.setattr(lesson, "_open", None)
-    monkeypatch.setattr(notebook_module, "payload_files", lambda code: {})  # cutting the font takes long
+    monkeypatch.setattr(notebook_module, "payload_files", lambda code, **_: {})  # cutting the font takes long
     monkeypatch.setitem(sys.modules, "__main__", SimpleNamespace(torch=torch))
     set_language("en")
     open_lesson(learn_data(RLOO, solved=False))

@@ -53,7 +53,8 @@ def test_it_needs_no_checks_and_no_spec(tmp_path):
 def test_a_given_cell_holds_several_functions_and_is_folded(tmp_path):
     lesson = write(tmp_path, GIVEN, QUESTION)
     cell = cell_of(build_notebook(lesson, "en", "learner"), "both")
-    assert cell.source.startswith("#@title [both] Given: run this cell as it is. | 已给出：直接运行。\ndef require_rewards(")
+    title = "#@title [both] Given: run this cell as it is. | 已给出：直接运行。"
+    assert cell.source.startswith(f"{title}\nimport torch\n\n\ndef require_rewards(")
     assert "\n\n\ndef centered(" in cell.source and "mean_of_all" in cell.source and "SOLUTION" not in cell.source
     assert cell.metadata.jupyter.source_hidden and cell.metadata.nbgrader.locked
     with pytest.raises(Refused, match="centered uses require_rewards"):

@@ -4,12 +4,13 @@ import base64
 import dataclasses
 import html
 import io
+import random
 
 import pytest
 from PIL import Image
 
 from advantagelab import set_language
-from advantagelab.tinylm import HELD_OUT, Method, Settings, live, measure, train
+from advantagelab.tinylm import HELD_OUT, TRAINING, Method, Settings, live, measure, products, train
 from advantagelab.tinylm.live import MEASURES, LiveRun
 from advantagelab.tinylm.recorded import read
 from advantagelab.tinylm.train import QUICK, Record, usual_settings
@@ -24,7 +25,7 @@ FAST = Settings(steps=3, prompts=2, warmup=1, evaluate_every=3)
 
 @pytest.fixture(autouse=True)
 def quick_evaluation(monkeypatch):
-    monkeypatch.setattr(measure, "HELD_OUT", HELD_OUT[:16])
+    monkeypatch.setattr(products, "HELD_OUT", HELD_OUT[:16])
     monkeypatch.setattr(measure, "SEEN_SAMPLES", 16)
 
 
@@ -110,7 +111,41 @@ def test_stop_leaves_the_picture_of_what_was_learned(notebook):
     watch = LiveRun("grpo")
     record = train(dataclasses.replace(GRPO, rewards=rewards), settings=dataclasses.replace(FAST, steps=20), watch=watch)
     assert record.stopped and len(record.steps) == 2
-    assert "Stopped after step 2 of 20" in watch.picture.caption and "at step 2" in (notebook.shown + notebook.replaced)[-1]
+    assert "Stopped after step 2 of 20; what was learned is in `record.policy`. Held-out accuracy at step 2: " in watch.picture.caption
+    assert "at step 2" in (notebook.shown + notebook.replaced)[-1]
+
+
+def stop_at(step: int, monkeypatch, again: bool):
+    """A run that is stopped in this step, and again while it is evaluated."""
+    calls, evaluate = [], train.__globals__["evaluate"]
+
+    def rewards(batch):
+        calls.append("step")
+        if calls.count("step") == step:
+            raise KeyboardInterrupt
+        return GRPO.rewards(batch)
+
+    def evaluated(*arguments):
+        if again and calls.count("step") == step:
+            raise KeyboardInterrupt
+        return evaluate(*arguments)
+
+    monkeypatch.setitem(train.__globals__, "evaluate", evaluated)
+    settings = dataclasses.replace(FAST, steps=20, evaluate_every=2)
+    return train(dataclasses.replace(GRPO, rewards=rewards), settings=settings, watch=lambda record: None)
+
+
+def test_a_stopped_run_is_evaluated_as_it_is_kept(monkeypatch):
+    record = stop_at(4, monkeypatch, again=False)
+    assert [row["step"] for row in record.evaluations] == [0, 2, 3]
+    pool = random.Random(0).sample(TRAINING, 512)
+    assert record.evaluations[-1] == {"step": 3, **measure.evaluate(record.policy, pool, products.HELD_OUT)}
+    assert [row["step"] for row in stop_at(3, monkeypatch, again=False).evaluations] == [0, 2]  # just evaluated
+
+
+def test_a_second_stop_still_returns_the_record(monkeypatch):
+    record = stop_at(4, monkeypatch, again=True)
+    assert record.stopped and len(record.steps) == 3 and [row["step"] for row in record.evaluations] == [0, 2]
 
 
 def test_stop_before_the_first_step_draws_nothing(notebook):
@@ -129,7 +164,8 @@ def test_stop_before_the_first_step_draws_nothing(notebook):
 def test_every_picture_lies_well_and_has_words(language, measures, capsys):
     set_language(language)
     alts = set()
-    for recorded in ((), ("grpo",), ("grpo", "majority_vote", "soft_consensus")):
+    small_pool = ("grpo_pool_64", "majority_vote_pool_64", "om_grpo_pool_64")
+    for recorded in ((), ("grpo",), ("grpo", "majority_vote", "soft_consensus"), small_pool):
         for record in (record_after(1), record_after(37, stopped=True), record_after(105), record_after(4, QUICK)):
             watch = LiveRun(*recorded, measures=measures)
             watch._draw(record)
@@ -138,7 +174,7 @@ def test_every_picture_lies_well_and_has_words(language, measures, capsys):
             assert any(map(is_hanzi, picture.alt)) == any(map(is_hanzi, picture.caption)) == (language == "zh")
             assert html.escape(picture.alt) in picture.html and html.escape(picture.caption) in picture.html
             alts.add(picture.alt)
-    assert len(alts) == 12
+    assert len(alts) == 16
 
 
 def test_alt_text_and_caption_give_the_numbers_of_both():

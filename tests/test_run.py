@@ -259,6 +259,30 @@ def test_a_full_disk_ends_the_run_with_a_word_and_the_next_one_goes_on(course, m
     assert "b" in graded_by(grade(course)) and scores(course) == {"a": 1, "b": 2, "c": 3}
 
 
+def test_a_pool_that_forgot_one_of_its_processes_is_given_up_all_the_same():
+    """As when one process ends while another is being started: that one reads no more, and what is sent to it blocks the pool's end."""
+    code = textwrap.dedent("""
+        import os, signal, time
+        from autograder.processes import Crashed, Crew, processes
+        if __name__ == "__main__":
+            with Crew(lambda: processes(2)) as crew:
+                for _ in range(2):
+                    crew.submit(time.sleep, 1000)
+                lost = [crew.submit(len, b"x" * 10**6) for _ in range(3)][0]
+                time.sleep(1)
+                ours = crew._executor._processes
+                ours.popitem()
+                (other,) = ours
+                os.kill(other, signal.SIGKILL)
+                try:
+                    crew.result(lost)
+                except Crashed:
+                    print(crew.result(crew.submit(len, b"again")))
+    """)
+    ended = subprocess.run([sys.executable, "-c", code], cwd=needs.ROOT, capture_output=True, text=True, timeout=120)
+    assert ended.stdout == "5\n", ended.stderr
+
+
 def test_a_real_limit_on_what_may_be_written(course):
     """In a process that may write no file beyond a few bytes more than what is there."""
     hand_in(course, a="score 1")

@@ -13,7 +13,7 @@ import pytest
 
 from advantagelab import methods
 from advantagelab.methods import bands, bases, records, runs
-from advantagelab.tinylm import Settings, load, measure
+from advantagelab.tinylm import Settings, load, measure, products
 from tests.needs import ROOT
 
 QUICK = Settings(steps=4, prompts=2, group_size=4, warmup=1, evaluate_every=2)
@@ -22,7 +22,7 @@ QUICK = Settings(steps=4, prompts=2, group_size=4, warmup=1, evaluate_every=2)
 @pytest.fixture()
 def quick(tmp_path, monkeypatch):
     """Two methods of a few steps, records in a folder of their own, and threads for processes."""
-    monkeypatch.setattr(measure, "HELD_OUT", measure.HELD_OUT[:8])
+    monkeypatch.setattr(products, "HELD_OUT", products.HELD_OUT[:8])
     monkeypatch.setattr(measure, "SEEN_SAMPLES", 8)
     monkeypatch.setattr(records, "FOLDER", tmp_path / "records")
     for name in ("grpo", "cast"):
@@ -42,11 +42,11 @@ def test_a_sweep_records_all_of_the_plan_and_a_second_one_nothing(quick, capsys)
     assert list(record["seeds"]) == ["0", "1"] and record["settings"]["steps"] == 4 and record["function"] == "grpo_method"
     run = record["seeds"]["0"]
     assert run["evaluations"]["step"] == [0, 2, 4] and len(run["steps"]["reward"]) == 4 and set(run["versions"]) >= {"torch", "cpu"}
-    assert "3/4 · grpo.direct seed 0" in capsys.readouterr().out
+    assert "3/4 · grpo.direct seed | 种子 0 · held-out accuracy | 留出集正确率 " in capsys.readouterr().out
     before = {file: file.stat().st_mtime_ns for file in quick.iterdir()}
     runs.sweep(1)
     assert {file: file.stat().st_mtime_ns for file in quick.iterdir()} == before
-    assert capsys.readouterr().out == "4 of 4 runs are recorded\n"
+    assert capsys.readouterr().out == "4 of 4 runs are recorded | 共 4 次训练，已记录 4 次\n"
 
 
 def test_what_is_missing_is_run_and_the_rest_is_kept_bit_for_bit(quick):
@@ -84,15 +84,74 @@ def test_a_stopped_run_leaves_no_record(quick, monkeypatch):
     assert not quick.exists()
 
 
+def test_a_run_says_where_it_is_recorded_and_what_it_replaced(quick, capsys, monkeypatch):
+    file = quick / "grpo.json"
+    for seed, said, zh in ((0, "", ""), (1, "", ""), (0, " (replaced seed 0)", "（替换了种子 0）")):
+        runs.run("grpo", "half", seed)
+        *_, progress, last = capsys.readouterr().out.splitlines()
+        assert last == f"recorded in {file}{said} | 已写入 {file}{zh}"
+        assert "4/4 · held-out accuracy | 留出集正确率 0." in progress and progress.endswith("0 s left | 还需 0 秒 ")
+    entry = methods.METHODS["grpo"]
+    other = methods.Entry(entry.title, entry.group, entry.function, {}, Settings(**{**vars(QUICK), "learning_rate": 1e-3}))
+    monkeypatch.setitem(methods.METHODS, "grpo", other)
+    runs.run("grpo", "half", 2)  # the record of another configuration
+    assert "(replaced seed 0, 1)" in capsys.readouterr().out
+
+
+def test_a_base_that_was_never_shown_what_the_method_asks_is_refused(quick):
+    with pytest.raises(SystemExit, match=r"says 'work', which half never saw .* \| .*half 预训练时没有见过"):
+        runs.run("cast", "half", 0)
+    with pytest.raises(SystemExit, match=r"compares completions, which direct never saw .* \| .*没有见过比较"):
+        runs.run("om_grpo_car", "direct", 0)
+    for names, base, _ in methods.PLAN:
+        for name in names:
+            runs.require_base(methods.METHODS[name].method(), base)
+    assert not quick.exists()
+
+
+def command(module: str, *arguments: str, cwd=ROOT, **named) -> subprocess.Popen:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "COLUMNS": "100"}
+    return subprocess.Popen([sys.executable, "-m", module, *arguments], cwd=cwd, env=environment, text=True, encoding="utf-8",
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **named)
+
+
+def test_help_says_what_a_run_does_and_a_wrong_name_names_the_methods_once():
+    said, _ = command("advantagelab.methods", "run", "--help").communicate()
+    assert "half a minute" in said and "over an earlier run of this seed" in said and "会被替换" in said
+    assert said.count("om_grpo_masked_kl") == 1 and "--method NAME" in said
+    _, wrong = command("advantagelab.methods", "run", "--method", "gpro").communicate()
+    assert wrong.count("om_grpo_masked_kl") == 1
+
+
+def test_pretraining_says_at_once_that_it_cannot_write(tmp_path):
+    for file in (tmp_path / "none" / "x.safetensors", tmp_path):
+        process = command("advantagelab.tinylm", "pretrain", "half", "--out", str(file))
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 1 and f"cannot write {file}" in said and f"无法写出 {file}" in said and "loss" not in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_pretraining_is_stopped_without_a_traceback(tmp_path):
+    process = command("advantagelab.tinylm", "pretrain", "half", cwd=tmp_path)
+    seen = ""
+    while "loss" not in seen:
+        seen += process.stderr.read(1)
+    process.send_signal(signal.SIGINT)
+    _, rest = process.communicate(timeout=60)
+    assert process.returncode == 1 and "Traceback" not in rest and "没有写出检查点" in rest and not list(tmp_path.iterdir())
+
+
 def test_bands_are_the_mean_and_range_of_the_steps_before_each_evaluation(quick, tmp_path, monkeypatch):
     runs.sweep(1)
     monkeypatch.setattr(bands, "FOLDER", quick)
     monkeypatch.setattr(bands, "RECORDED", tmp_path / "recorded")
-    records.write_json(quick / "gap.json", {"mean": 0.12345})
+    gap = {"mean": 0.12345, "teachers": {"direct": {"work": 0.625}}}
+    records.write_json(quick / "gap.json", gap)
     bands.write_bands()
-    assert json.loads((tmp_path / "recorded" / "gap.json").read_text()) == {"mean": 0.123}
+    assert json.loads((tmp_path / "recorded" / "gap.json").read_text()) == {**gap, "mean": 0.123}
     drawn, thin = (json.loads((tmp_path / "recorded" / f"{name}.json").read_text()) for name in ("bands", "runs"))
     assert list(drawn) == ["grpo", "grpo.direct", "cast"] and set(thin) == set(drawn)
+    assert {key: run.get("teacher_accuracy") for key, run in thin.items()} == {"cast": 0.625, "grpo": None, "grpo.direct": None}
     seeds = json.loads((quick / "grpo.json").read_text())["seeds"]
     rewards = [[run["steps"]["reward"][0], sum(run["steps"]["reward"][:2]) / 2, sum(run["steps"]["reward"][2:]) / 2]
                for run in seeds.values()]
@@ -119,7 +178,7 @@ def test_a_base_that_is_not_shipped_is_pretrained_once_and_kept(tmp_path, monkey
     assert bases.base_file("half-3") == bases.base_file("half-3") == tmp_path / "kept" / "half-3.safetensors"
     assert made == [("half", 3)]
     for wrong in ("none-1", "half-x", "quarter"):
-        with pytest.raises(SystemExit, match="no base called"):
+        with pytest.raises(SystemExit, match=r"no base called .* \| 没有名为 .* 的起始模型"):
             bases.base_file(wrong)
 
 

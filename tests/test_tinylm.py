@@ -25,7 +25,6 @@ def seeded(seed: int = 0) -> torch.Generator:
 def quick_evaluation(monkeypatch):
     """Most tests train for a few steps and look elsewhere."""
     monkeypatch.setattr(products, "HELD_OUT", HELD_OUT[:16])
-    monkeypatch.setattr(measure, "HELD_OUT", HELD_OUT[:16])
     monkeypatch.setattr(measure, "SEEN_SAMPLES", 16)
 
 
@@ -446,7 +445,7 @@ def test_progress_says_what_is_left_in_the_learners_language(capsys):
 
 
 def test_evaluation_uses_the_same_random_numbers_every_time(half):
-    assert evaluate(half, TRAINING[:8]) == evaluate(half, TRAINING[:8])
+    assert evaluate(half, TRAINING[:8], HELD_OUT[:16]) == evaluate(half, TRAINING[:8], HELD_OUT[:16])
 
 
 # ---- the shipped models, and what a few steps do to them
@@ -455,12 +454,11 @@ def test_evaluation_uses_the_same_random_numbers_every_time(half):
 def fair_evaluation(monkeypatch):
     """A standard error of .025 on 378 samples, where the effects are beyond .1."""
     monkeypatch.setattr(products, "HELD_OUT", HELD_OUT[::3])
-    monkeypatch.setattr(measure, "HELD_OUT", HELD_OUT[::3])
     monkeypatch.setattr(measure, "SEEN_SAMPLES", 378)
 
 
 def test_the_half_model_is_right_two_times_in_five_and_shows_its_work_half_of_the_time(half, fair_evaluation):
-    figures = evaluate(half, TRAINING[::18])
+    figures = evaluate(half, TRAINING[::18], HELD_OUT[::3])
     assert 0.30 < figures["held_out_accuracy"] < 0.48 and 0.45 < figures["held_out_worked"] < 0.70
 
 

@@ -9,11 +9,11 @@ import torch
 import advantagelab.tinylm
 import lessons._build.notebook as notebook_module
 from advantagelab.methods import METHODS
-from advantagelab.tinylm import HELD_OUT, Settings, measure
+from advantagelab.tinylm import HELD_OUT, Settings, measure, products
 from advantagelab.tinylm.live import MEASURES
 from advantagelab.tinylm.recorded import read
 from advantagelab.tinylm.train import train
-from advantagelab.tinylm.unfinished import Unfinished
+from advantagelab.tinylm.unfinished import Unfinished, UnknownName
 from lessons._build.answers import skeleton
 from lessons._build.course import read_course
 from lessons._build.lesson import read_lesson
@@ -34,7 +34,7 @@ QUIET = {"watch": lambda record: None}
 
 @pytest.fixture(autouse=True)
 def quick_evaluation(monkeypatch):
-    monkeypatch.setattr(measure, "HELD_OUT", HELD_OUT[:16])
+    monkeypatch.setattr(products, "HELD_OUT", HELD_OUT[:16])
     monkeypatch.setattr(measure, "SEEN_SAMPLES", 16)
 
 
@@ -204,6 +204,22 @@ def test_an_open_todo_is_told_in_one_sentence(cells, lesson):
         train(built.method, built.base, settings=FEW, **QUIET)
     said = r"`(\w+)` is still open \(TODO \d: .*\): write it, .* \| `\1` 尚未完成（TODO \d：.*）：写好之后再运行本单元"
     assert re.fullmatch(said, str(told.value))
+
+
+def test_a_given_cell_that_was_not_run_is_told_in_one_sentence(cells):
+    built, namespace = build(cells["rloo"], "rloo"), namespace_of(cells["rloo"])
+    del namespace["require_token_scores"]
+    for name in ("aggregate_sequence_logps", "shape_rloo_rewards", "leave_one_out_advantages", "rloo_policy_loss"):
+        built.method.loss.__globals__[name] = namespace[name]
+    with pytest.raises(Unfinished, match="`require_token_scores` is not defined: run its cell first"):
+        train(built.method, built.base, settings=FEW, **QUIET)
+
+
+@pytest.mark.parametrize("lesson", ["om_grpo", "cast"])
+def test_a_name_that_there_is_not_is_told_with_those_there_are(cells, lesson):
+    with pytest.raises(UnknownName, match=rf"there is no 'OMGRPO', but {', '.join(NAMES[lesson])} \| 没有 'OMGRPO'，可选：") as told:
+        build(cells[lesson], "OMGRPO")
+    assert told.value._render_traceback_() == [f"UnknownName: {told.value}"]
 
 
 # ---- what the lessons say of the recorded runs

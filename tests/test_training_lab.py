@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from advantagelab.algorithms import training_lab as lab
-from advantagelab.tinylm import Settings, train
+from advantagelab.tinylm import Settings, measure, products, train
 
 METHODS = {name: function for name, function in inspect.getmembers(lab, inspect.isfunction) if name.endswith("_method")}
 
@@ -30,8 +30,7 @@ def minibatch_of(method, base="half"):
 
 @pytest.fixture(autouse=True)
 def no_evaluation(monkeypatch):
-    from advantagelab.tinylm import measure
-    monkeypatch.setattr(measure, "HELD_OUT", measure.HELD_OUT[:8])
+    monkeypatch.setattr(products, "HELD_OUT", products.HELD_OUT[:8])
     monkeypatch.setattr(measure, "SEEN_SAMPLES", 8)
 
 

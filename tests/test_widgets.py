@@ -5,6 +5,7 @@ import gc
 import html
 import itertools
 import logging
+import threading
 import warnings
 
 import matplotlib
@@ -337,6 +338,30 @@ def test_the_notebooks_own_settings_neither_change_nor_are_changed():
         assert panel.png == before
         assert dict(matplotlib.rcParams) == inner
     assert dict(matplotlib.rcParams) == settings
+
+
+def test_sliders_moved_in_other_threads_and_a_cell_that_draws_meanwhile_do_not_meet():
+    """As with ipykernel 7, whose subshells run a widget's events while a cell draws."""
+    set_language("zh")
+    settings, flow, panel, faults = dict(matplotlib.rcParams), widgets.rloo_flow().png, widgets.clip_region(), []
+
+    def events(name, values):
+        try:
+            for value in values:
+                move(panel, {name: value})
+        except Exception as fault:
+            faults.append(fault)
+
+    moves = {"ratio": [0.5, 0.8, 1.4] * 4 + [1.1], "epsilon_low": [0.1, 0.3, 0.5] * 4 + [0.4]}
+    threads = [threading.Thread(target=events, args=entry) for entry in moves.items()]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        assert widgets.rloo_flow().png == flow
+    assert not faults and dict(matplotlib.rcParams) == settings
+    alone = widgets.clip_region()
+    move(alone, {"ratio": 1.1, "epsilon_low": 0.4})
+    assert panel.png == alone.png and panel.picture.value == alone.picture.value
 
 
 # --- the output in a notebook ---

@@ -29,7 +29,11 @@ def entry(name: str, base: str, end: float, seeds: int = 3) -> dict:
 
 RUNS = {name: entry(name, "half", 0.2 + 0.1 * place) for place, name in enumerate(NAMES)}
 RUNS |= {"grpo.half-1": entry("grpo", "half-1", 0.7, seeds=2)}
-RUNS |= {name: entry(name, "direct", 0.1) for series in SERIES.values() for name in (series.beside, *series.runs)}
+RUNS |= {name: entry(name, "direct", 0.1, seeds=2) for series in SERIES.values() for name in series.runs}
+RUNS |= {name: entry(name, "direct", 0.1) for series in SERIES.values() for name in series.beside}
+RUNS["cast"]["teacher_accuracy"], RUNS["cast_reference"]["teacher_accuracy"], RUNS["cast_noise"]["teacher_accuracy"] = 0.63, 0.997, 0.04
+RUNS["two"] = entry("two", "half", 0.3, seeds=2)
+RUNS["far"] = entry("far", "half", 0.3) | {"reward": [[10.0, 10.5, 11.0]] * 3, "kl": [[0.0, 2.0, 9.0]] * 3}
 
 NUMBERS = {"tokens": 100, "negative": {"share": 0.45, "mean": -0.3}, "positive": {"share": 0.5, "mean": 0.2},
            "histogram": [10, 5, 30, 35, 20]}
@@ -48,7 +52,7 @@ def recorded(monkeypatch):
 
 def test_a_run_has_a_row_for_each_seed_and_the_second_model_where_it_was_run():
     runs = read_runs(["grpo", "om_grpo"])
-    assert runs["grpo"].seeds == 3 and runs["grpo"].title == ("the grpo", "方法 grpo")
+    assert runs["grpo"].seeds == [0, 1, 2] and runs["grpo"].title == ("the grpo", "方法 grpo")
     np.testing.assert_allclose(runs["grpo"].measures["reward"][:, -1], [0.2, 0.3, 0.4])
     np.testing.assert_allclose(runs["grpo"].second["reward"][:, -1], [0.7, 0.8])
     assert runs["om_grpo"].second == {}
@@ -63,12 +67,44 @@ def test_mean_and_range_are_told():
 
 def test_the_words_are_the_numbers():
     words = describe_runs(read_runs(["grpo", "om_grpo"]), PAIRS["accuracy"])
-    assert words.caption == "At the end, accuracy, held-out products: the grpo 0.30 (0.20 to 0.40); the om_grpo 0.50 (0.40 to 0.60)."
+    assert words.caption == "At the end (3 seeds), accuracy, held out: the grpo 0.30 (0.20 to 0.40); the om_grpo 0.50 (0.40 to 0.60)."
     assert "over 3 seeds" in words.alt
-    assert "products trained on: the grpo from 0.40 to 0.30 (0.20 to 0.40), on the second model to 0.75 (0.70 to 0.80)" in words.alt
-    mixed = {"one": Run(("one", "一"), np.array(STEPS), {"x": np.zeros((1, 3))}, {}), "five": Run(("five", "五"), np.array(STEPS),
-             {"x": np.zeros((5, 3))}, {})}
-    assert "over 1–5 seeds" in describe_runs(mixed, (Measure("x", ("x", "某")), Measure("x", ("x", "某")))).alt
+    assert "Accuracy, trained on: the grpo from 0.40 to 0.30 (0.20 to 0.40), on the second model to 0.75 (0.70 to 0.80)" in words.alt
+    mixed = {name: Run((name, name), list(range(count)), np.array(STEPS), {"x": np.zeros((count, 3))}, {})
+             for name, count in (("two", 2), ("five", 5))}
+    pair = Measure("x", ("x", "某")), Measure("x", ("x", "某"))
+    assert "over 2–5 seeds" in describe_runs(mixed, pair).alt
+    assert describe_runs(mixed, pair).caption == "At the end, x: two 0.00 (0.00 to 0.00), 2 seeds; five 0.00 (0.00 to 0.00), 5 seeds."
+    set_language("zh")
+    assert "five 0.00（0.00 到 0.00），5 个种子。" in describe_runs(mixed, pair).caption
+
+
+def test_methods_are_compared_on_seeds_that_all_of_them_have():
+    panel = widgets.recorded_runs(["grpo"], more=["two"])
+    assert panel.caption == "At the end (3 seeds), accuracy, held out: the grpo 0.30 (0.20 to 0.40)."
+    move(panel, {"two": True})
+    assert panel.caption == ("At the end (2 seeds), accuracy, held out: the grpo 0.25 (0.20 to 0.30); the two 0.35 (0.30 to 0.40). "
+                             "Only the seeds that all of these have.")
+
+
+@pytest.mark.parametrize("measure", ["reward", "kl"])
+def test_a_run_far_above_the_others_does_not_flatten_them(measure):
+    panel = widgets.recorded_runs(["grpo", "majority_vote"], more=["far"], measure=measure)
+    curves = {len(line.get_xdata()): line for line in panel.figure.axes[0].lines}
+    before, caption = curves[len(STEPS)].get_ydata().copy(), panel.caption
+    move(panel, {"far": True})
+    lines = [line for line in panel.figure.axes[0].lines if len(line.get_xdata()) == len(STEPS)]
+    assert len(lines) == 3 and any(np.allclose(line.get_ydata(), before) for line in lines)
+    assert "Above the left chart: the far." in panel.caption and "Above" not in caption
+    move(panel, {"grpo": False, "majority_vote": False})
+    assert "Above" not in panel.caption
+
+
+@pytest.mark.parametrize("language, axis", [("en", "step"), ("zh", "步数")])
+def test_steps_are_marked_where_runs_were_measured_and_called_as_in_the_live_picture(language, axis):
+    set_language(language)
+    below = [words.get_text() for words in widgets.recorded_runs(["om_grpo"]).figure.axes[0].texts if words.get_position()[1] < 0]
+    assert below == ["0", "30", axis]
 
 
 def test_a_method_looks_the_same_everywhere_and_no_two_in_a_picture_look_alike():
@@ -115,13 +151,37 @@ def test_every_measure_and_choice_of_methods_has_a_picture_and_words_of_its_own(
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("series", SERIES)
-def test_every_run_of_a_series_is_drawn_beside_grpo(series, language):
+def test_every_run_of_a_series_is_drawn_beside_grpo_and_cast(series, language):
     set_language(language)
     panel = widgets.cast_runs(series)
     for name in SERIES[series].runs:
         move(panel, {"run": name})
-        assert all(RUNS[drawn]["title"][language == "zh"] in panel.caption for drawn in (name, SERIES[series].beside))
+        drawn = {name, *SERIES[series].beside}
+        assert all(RUNS[each]["title"][language == "zh"] in panel.caption for each in drawn)
+        lines = [line for line in panel.figure.axes[0].lines if len(line.get_xdata()) == len(STEPS)]
+        assert len(lines) == len(drawn) == len({line.get_color() for line in lines})
         assert layout_faults(panel.figure) == []
+
+
+@pytest.mark.parametrize("language, words", [("en", "teacher 0.63"), ("zh", "教师 0.63")])
+def test_what_a_fixed_teacher_reaches_is_drawn_where_the_record_says_it(language, words):
+    set_language(language)
+    panel = widgets.cast_runs("refresh")
+    axes = panel.figure.axes[0]
+    assert words in [each.get_text() for each in axes.texts] and 0.63 in [line.get_ydata()[0] for line in axes.lines]
+    assert "0.63" in panel.caption and "0.63" in panel.alt
+    move(panel, {"run": "cast_refresh_1"})
+    assert words not in [each.get_text() for each in axes.texts] and "0.63" not in panel.caption
+
+
+def test_work_is_shown_where_advantages_do_not_tell_what_is_pushed():
+    panel = widgets.cast_runs("parts")
+    titles = {}
+    for name in SERIES["parts"].runs:
+        move(panel, {"run": name})
+        titles[name] = panel.figure.axes[1].texts[0].get_text()
+    for name, title in titles.items():
+        assert ("show work" in title) == (name in ("distillation", "grpo_teacher")) != ("advantage opposes" in title)
 
 
 def test_shares_beyond_a_gap():

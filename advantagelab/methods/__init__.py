@@ -64,7 +64,8 @@ METHODS = {
     "cast_noise": _cast("teacher told something meaningless", "教师收到无意义的指令", context="noise"),
     "cast_reference": _cast("teacher shown the answer", "教师看到答案", context="reference"),
 
-    "om_grpo_group": Entry(("OM-GRPO, share of the group", "OM-GRPO，除以组大小"), "ablation", lab.om_grpo_method, {"normalizer": "group"}),
+    "om_grpo_group": Entry(("OM-GRPO, normalizer: group", "OM-GRPO，除数取组大小"), "ablation", lab.om_grpo_method,
+                           {"normalizer": "group"}),
 }
 
 for _name in ("grpo", "majority_vote", "om_grpo"):

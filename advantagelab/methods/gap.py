@@ -1,6 +1,7 @@
 """The teacher–student gap before training, of right and of wrong completions, for a teacher that reads no answer and one that does.
 
 What CAST's section 3.1 observes on a large model, on the tiny one: the shares, sizes and histograms that its claims can be held against.
+And how often a teacher is right itself, by what it reads: what a policy that imitates it can reach.
 """
 
 import torch
@@ -8,6 +9,8 @@ import torch
 from ..algorithms.cast import self_teacher_gap
 from ..tinylm import HELD_OUT, load, prompt_tensor, roll_out, score
 from ..tinylm.measure import right
+from ..tinylm.pretrain import behavior
+from ..tinylm.products import CONTEXTS
 from ..tinylm.tokens import inside_box
 from .bases import base_file
 from .records import FOLDER, rounded, write_json
@@ -19,8 +22,14 @@ SMALL = 0.05  # a gap beyond it is more than a hair
 
 
 def write_gap() -> None:
-    content = {"samples": 4, "edges": EDGES, "small": SMALL, "bases": {base: gaps_of(base) for base in BASES}}
+    content = {"samples": 4, "edges": EDGES, "small": SMALL, "bases": {base: gaps_of(base) for base in BASES},
+               "teachers": {base: {context: accuracy_of(base, context) for context in CONTEXTS} for base in BASES}}
     write_json(FOLDER / "gap.json", rounded(content))
+
+
+def accuracy_of(base: str, context: str) -> float:
+    """On the held-out products, one completion each, as runs are evaluated."""
+    return behavior(load(base_file(base)), HELD_OUT, context)["accuracy"]
 
 
 @torch.no_grad()

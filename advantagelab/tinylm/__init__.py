@@ -6,6 +6,7 @@ from .model import TinyLM, score
 from .products import HELD_OUT, TRAINING, Product
 from .sample import sample
 from .train import Method, Record, Settings, Teacher, train
+from .unfinished import choose, needs
 
-__all__ = ["Batch", "HELD_OUT", "Method", "Product", "Record", "Settings", "TRAINING", "Teacher", "TinyLM", "load", "prompt_tensor",
-           "roll_out", "sample", "score", "train"]
+__all__ = ["Batch", "HELD_OUT", "Method", "Product", "Record", "Settings", "TRAINING", "Teacher", "TinyLM", "choose", "load", "needs",
+           "prompt_tensor", "roll_out", "sample", "score", "train"]

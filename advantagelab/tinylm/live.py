@@ -121,8 +121,8 @@ class LiveRun:
         accuracy = number(last["held_out_accuracy"])
         caption = ""
         if record.stopped:
-            caption = text(f"Stopped after step {done} of {total}; what was learned is in the record. ",
-                           f"第 {done} 步（共 {total} 步）之后停止，已学到的留在记录里。")
+            caption = text(f"Stopped after step {done} of {total}; what was learned is in `record.policy`. ",
+                           f"第 {done} 步（共 {total} 步）之后停止，已学到的在 `record.policy` 里。")
         caption += text(f"Held-out accuracy at step {last['step']}: your run {accuracy}",
                         f"第 {last['step']} 步的留出集正确率：你的训练 {accuracy}")
         for band in self._bands.values():

@@ -6,21 +6,20 @@ import torch
 
 from .batch import Batch, roll_out
 from .model import TinyLM
-from .products import HELD_OUT
 from .tasks import Problem
 from .tokens import COMMA_ID, inside_box
 
 SEEN_SAMPLES = 512  # a standard error of at most .022
 
 
-def evaluate(policy: TinyLM, pool: list[Problem], held_out: list[Problem] | None = None) -> dict[str, float]:
+def evaluate(policy: TinyLM, pool: list[Problem], held_out: list[Problem]) -> dict[str, float]:
     """Accuracy at temperature 1 on all held-out problems, one sample each, and on problems of the pool. | 温度为 1 时的正确率。
 
-    held_out: of the pool's task (default HELD_OUT, of the products) | 与 pool 同一任务的留出题
+    held_out: of the pool's task | 与 pool 同一任务的留出题
     The random numbers are the same every time, so that curves differ by what was learned.
     """
     generator = torch.Generator().manual_seed(0)
-    unseen = roll_out(policy, held_out or HELD_OUT, 1, generator)
+    unseen = roll_out(policy, held_out, 1, generator)
     seen = roll_out(policy, pool[:SEEN_SAMPLES], max(1, SEEN_SAMPLES // len(pool)), generator)
     return {
         "held_out_accuracy": right(unseen).float().mean().item(),

@@ -78,9 +78,9 @@ def pretrain(recipe: Recipe, seed: int) -> TinyLM:
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        if (step + 1) % 50 == 0:
-            left = (time.monotonic() - start) / (step + 1) * (recipe.steps - step - 1)
-            print(f"step {step + 1}/{recipe.steps} · loss {loss.item():.3f} · {left:.0f} s left", file=sys.stderr, flush=True)
+        left = (time.monotonic() - start) / (step + 1) * (recipe.steps - step - 1)
+        print(f"\r{step + 1}/{recipe.steps} · loss | 损失 {loss.item():.3f} · {left:.0f} s left | 还需 {left:.0f} 秒 ",
+              end="\n" if step + 1 == recipe.steps else "", file=sys.stderr, flush=True)
     return model
 
 

@@ -8,7 +8,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -93,6 +93,11 @@ class Record:
     def ended(self) -> bool:
         return self.stopped or self.evaluations[-1]["step"] == self.settings.steps
 
+    def seconds_left(self) -> float:
+        """At the pace so far. | 按目前的速度还需多少秒。"""
+        done = len(self.steps)
+        return (time.monotonic() - self.started) / done * (self.settings.steps - done)
+
     def progress(self) -> str:
         """How far the run is, and how long it still takes. | 已到哪一步，还需多久。"""
         done, total = len(self.steps), self.settings.steps
@@ -100,7 +105,7 @@ class Record:
         if self.stopped:
             return text(f"stopped after step {done}/{total} · held-out accuracy {accuracy:.2f}",
                         f"第 {done}/{total} 步之后停止 · 留出集正确率 {accuracy:.2f}")
-        left = (time.monotonic() - self.started) / done * (total - done)
+        left = self.seconds_left()
         return text(f"step {done}/{total} · held-out accuracy {accuracy:.2f} · {left:.0f} s left",
                     f"第 {done}/{total} 步 · 留出集正确率 {accuracy:.2f} · 还需 {left:.0f} 秒")
 
@@ -131,7 +136,8 @@ def train(
     pool: the problems to train on (default: settings.pool problems, drawn by the seed from those that are not held out) | 用来训练的题目
     watch: called with the record after every step, and once more at the end, such as to draw it
            | 每步之后以记录为参数调用，结束时再调用一次，例如用来画图
-    returns: the record; Stop (KeyboardInterrupt) ends the run early and keeps what was learned | 中途停止时保留已学到的内容
+    returns: the record; Stop (KeyboardInterrupt) ends the run early, evaluates once more and keeps what was learned in record.policy
+             | 训练记录；中途停止时再评测一次，已学到的保留在 record.policy 里
     ValueError: a function of the method gave something that no step can be made of | 方法的某个函数给出了无法使用的结果
     Unfinished: a TODO of one of its functions is still open, or a function is not defined | 所用函数还有 TODO 未完成，或函数尚未定义
 
@@ -183,6 +189,9 @@ def train(
         _evaluate(record, settings.steps, pool, held_out)
     except KeyboardInterrupt:
         record.stopped = True
+        with suppress(KeyboardInterrupt):  # a second Stop, from someone who does not wait for the last point
+            if record.steps and record.evaluations[-1]["step"] < len(record.steps):
+                _evaluate(record, len(record.steps), pool, held_out)
     except (NotImplementedError, NameError) as error:
         if said := unfinished(error, method):
             raise said from None
@@ -190,7 +199,8 @@ def train(
     finally:
         torch.set_num_threads(threads)
     if record.steps:
-        watch(record)
+        with suppress(KeyboardInterrupt):
+            watch(record)
     return record
 
 

@@ -1,16 +1,22 @@
-"""What makes CAST learn where GRPO cannot begin? A run with one thing changed, beside GRPO on the same base."""
+"""What makes CAST learn where GRPO cannot begin? A run with one thing changed, beside GRPO and CAST on the same base."""
 
 from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
+from ..fonts import plot_text
 from ..language import text
 from .looks import CAST, LOOKS
 from .panel import Panel, Picture, Words, dropdown, is_static, question
 from .runs import HELD_OUT, SHARE, SIZE, Measure, describe_runs, draw_runs, frame_runs, read_runs
+from .style import GRAY, number
 
 WORKED = Measure("held_out_worked", ("held-out completions that show work", "留出集上写出过程的回答"), SHARE)
-FLIPS = Measure("flips", ("tokens pushed against right or wrong", "推动方向与对错相反的 Token"), SHARE)
+FLIPS = Measure("flips", ("tokens whose advantage opposes right or wrong", "优势与对错相反的 Token"), SHARE)
+
+NO_TOKEN_ADVANTAGES = ("distillation", "grpo_teacher")  # their loss has a part that is no advantage: what they push is not seen there
+THIN = {"linewidth": 0.9, "markersize": 2.5}
+CHANGED = LOOKS["majority_vote"]  # which is never in these pictures
 
 
 class Series(NamedTuple):
@@ -20,7 +26,7 @@ class Series(NamedTuple):
     question: tuple[str, str]
     runs: dict[str, tuple[str, str]]  # name of the run → what the choice calls it; the first one is drawn at first
     right: Measure  # of the right chart
-    beside: str = "grpo.direct"  # always drawn
+    beside: tuple[str, ...] = ("grpo.direct", "cast")  # always drawn
 
 
 SERIES = {
@@ -48,7 +54,7 @@ SERIES = {
     "instruction": Series(
         ("What the teacher reads", "教师读到的"), ("Verifier against teacher: who wins?", "验证器与教师相争，谁赢？"),
         {"cast_lagged.instructed-0": ("the same prompt; an older copy of the policy", "同样的提示；策略较旧的副本"),
-         "cast_direct.instructed-0": ("“answer at once”", "“直接作答”")}, WORKED, beside="grpo.instructed-0"),
+         "cast_direct.instructed-0": ("“answer at once”", "“直接作答”")}, WORKED, beside=("grpo.instructed-0",)),
 }
 
 
@@ -58,16 +64,32 @@ def cast_runs(series: str) -> Picture:
     series: a key of SERIES: what is changed | SERIES 的键：改动的是什么
     """
     chosen = SERIES[series]
-    runs = read_runs([chosen.beside, *chosen.runs])
-    looks = {chosen.beside: LOOKS["grpo"]} | {name: CAST for name in chosen.runs}
+    runs = read_runs([*chosen.beside, *chosen.runs])
 
     def draw(figure: Figure, values: dict[str, Any]) -> Words:
-        shown = {name: runs[name] for name in (chosen.beside, values["run"])}
-        draw_runs(figure, shown, looks, (HELD_OUT, chosen.right))
-        return describe_runs(shown, (HELD_OUT, chosen.right))
+        name = values["run"]
+        shown = {key: runs[key] for key in (*chosen.beside, name)}
+        looks = {chosen.beside[0]: LOOKS["grpo"], "cast": CAST if name == "cast" else CAST | THIN}
+        if name != "cast":
+            looks[name] = CHANGED
+        pair = (HELD_OUT, WORKED if name in NO_TOKEN_ADVANTAGES else chosen.right)
+        draw_runs(figure, shown, looks, pair)
+        words = describe_runs(shown, pair)
+        return _draw_teacher(figure, runs[name].teacher, words) if runs[name].teacher else words
 
     start = {"run": next(iter(chosen.runs))}
     if is_static():
         return Picture(SIZE, frame_runs, draw, start)
     control = dropdown(text(*chosen.label), [(text(*words), name) for name, words in chosen.runs.items()], start["run"])
     return Panel(SIZE, frame_runs, draw, {"run": control}, [question(text(*chosen.question)), control])
+
+
+def _draw_teacher(figure: Figure, accuracy: float, words: Words) -> Words:
+    """A line at the accuracy of the teacher of the run that is chosen, in the chart of accuracy."""
+    axes = figure.axes[0]
+    axes.axhline(accuracy, color=GRAY, linewidth=0.9, linestyle=(0, (1, 1.5)))
+    high = accuracy > 0.9  # no room above the line
+    axes.text(0, accuracy + (-0.025 if high else 0.025), f"{plot_text('teacher', '教师')} {number(accuracy)}", ha="left",
+              va="top" if high else "bottom", fontsize=9)
+    said = text(f" Held-out accuracy of its teacher: {number(accuracy)}.", f"它的教师的留出集正确率：{number(accuracy)}。")
+    return Words(words.alt + said, words.caption + said)

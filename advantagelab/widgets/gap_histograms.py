@@ -63,7 +63,7 @@ def draw_gaps(figure: Figure, base: str, tokens: str, least: float) -> None:
             _bars(axes, sign, np.array(numbers["histogram"]) / numbers["tokens"], OUTCOMES[outcome])
             for side, position in ((-1, -0.9), (1, len(edges) - 0.1)):
                 share = beyond(numbers, edges, least)[side]
-                words = plot_text(f"{_percent(share)} beyond", f"{_percent(share)} 在外") if least else _percent(share)
+                words = plot_text(f"{_percent(share)} beyond", f"{_percent(share)} 在此之外") if least else _percent(share)
                 axes.text(position, sign * 0.62, f"g < 0: {words}" if side < 0 else f"g > 0: {words}",
                           ha="left" if side < 0 else "right", va="center", fontsize=9)
 
@@ -118,7 +118,7 @@ def gap_histograms() -> Picture:
         return Picture(SIZE, frame_gaps, _draw, START)
     edges = [edge for edge in read("gap")["edges"] if edge >= 0]
     least = W.SelectionSlider(
-        description=text("Leave out gaps up to", "不计间隙，至多"), options=[(f"{edge:g}", edge) for edge in edges], value=0.0,
+        description=text("Leave out gaps up to", "不计不超过此值的间隙"), options=[(f"{edge:g}", edge) for edge in edges], value=0.0,
         style=LABEL, layout=W.Layout(**WIDE))
     controls = {
         "base": dropdown(text("The model", "模型"), [(text(*words), base) for base, words in BASES.items()], START["base"]),

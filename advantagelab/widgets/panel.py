@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from PIL import Image  # matplotlib needs it too
 
 from .access import accessible
-from .style import course_style
+from .style import DRAWING, course_style
 
 DPI = 100
 
@@ -42,20 +42,25 @@ class Picture:
     def __init__(self, size: tuple[float, float], frame: Frame, draw: Draw, values: dict[str, Any], dpi: int = DPI):
         self._draw = draw
         self.width = round(size[0] * DPI)
-        with course_style():
-            self.figure = Figure(figsize=size, dpi=dpi)
-            self.canvas = FigureCanvasAgg(self.figure)
-            frame(self.figure)
-            self.canvas.draw()
-        # Axes, ticks and legends take most of the time of a redraw, and stay.
-        self._background = self.canvas.copy_from_bbox(self.figure.bbox)
-        self._fixed = set(self._artists())
-        self.redraw(values)
+        with DRAWING:
+            with course_style():
+                self.figure = Figure(figsize=size, dpi=dpi)
+                self.canvas = FigureCanvasAgg(self.figure)
+                frame(self.figure)
+                self.canvas.draw()
+            # Axes, ticks and legends take most of the time of a redraw, and stay.
+            self._background = self.canvas.copy_from_bbox(self.figure.bbox)
+            self._fixed = set(self._artists())
+            self.redraw(values)
 
     def _artists(self) -> list[Artist]:
         return [artist for part in (self.figure, *self.figure.axes) for artist in part.get_children()]
 
     def redraw(self, values: dict[str, Any]) -> None:
+        with DRAWING:
+            self._redraw(values)
+
+    def _redraw(self, values: dict[str, Any]) -> None:
         for artist in self._artists():
             if artist not in self._fixed:
                 artist.remove()
@@ -101,8 +106,9 @@ class Panel(Picture):
         return {name: control.value for name, control in self.controls.items()}
 
     def _moved(self, change) -> None:
-        self.redraw(self.values())
-        self.picture.value = self.html
+        with DRAWING:  # or an older event could have the last word
+            self.redraw(self.values())
+            self.picture.value = self.html
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, Any]:
         # Written out, because ipywidgets 7 has no _repr_mimebundle_ of its own.

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from ..language import text
 from .looks import looks_of
 from .panel import Panel, Picture, Words, checkbox, dropdown, is_static, question
-from .runs import PAIRS, SIZE, describe_runs, draw_runs, frame_runs, pair_name, read_runs
+from .runs import PAIRS, SIZE, describe_runs, draw_runs, frame_runs, pair_name, read_runs, same_seeds
 
 
 def recorded_runs(shown: list[str], more: list[str] = (), measure: str = "accuracy") -> Picture:
@@ -22,10 +22,14 @@ def recorded_runs(shown: list[str], more: list[str] = (), measure: str = "accura
     start = {"measure": measure} | {name: name in shown for name in names}
 
     def draw(figure: Figure, values: dict[str, Any]) -> Words:
-        chosen, pair = {name: runs[name] for name in names if values[name]}, PAIRS[values["measure"]]
+        asked, pair = {name: runs[name] for name in names if values[name]}, PAIRS[values["measure"]]
+        chosen = same_seeds(asked)
         if chosen:
             draw_runs(figure, chosen, looks, pair)
-        return describe_runs(chosen, pair)
+        words = describe_runs(chosen, pair)
+        if any(len(chosen[name].seeds) < len(run.seeds) for name, run in asked.items()):
+            words = words._replace(caption=words.caption + text(" Only the seeds that all of these have.", "只画它们共有的种子。"))
+        return words
 
     if is_static():
         return Picture(SIZE, frame_runs, draw, start)

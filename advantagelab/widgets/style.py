@@ -1,5 +1,6 @@
 """How every picture of the course looks, whatever the notebook did to matplotlib's settings before."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -29,6 +30,11 @@ SETTINGS = {
     "axes.grid": False,
     "hatch.linewidth": 0.8,
 }
+
+
+# JupyterLab may run a slider's events in another thread (ipykernel 7's subshells) while a cell draws, and matplotlib's settings belong to
+# the whole process: one drawing at a time.
+DRAWING = threading.RLock()
 
 
 @contextmanager

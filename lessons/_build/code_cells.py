@@ -8,6 +8,7 @@ from .refusal import Refused
 from .regions import regions, replace_regions
 
 RUN = "run_checks"
+GIVEN = "Given: run this cell as it is. | 已给出：直接运行。"
 # After a restart of the kernel a learner often runs the check first.
 NEEDS_SETUP = (
     "import importlib.util",
@@ -91,20 +92,32 @@ def exercise_source(key: str, function: str, algorithm: Module, known: set[str])
 
 
 def given_source(key: str, functions: list[str], algorithms: list[Module], known: set[str]) -> str:
-    """Functions of this or an earlier lesson, solved. A cell of several is folded, and has a title for Colab."""
-    title = "#@title" if len(functions) > 1 else "#"
+    """Functions of this or an earlier lesson, solved. A cell of several is folded, has a title for Colab, and imports what it needs."""
+    if len(functions) == 1:
+        return f"# [{key}] {GIVEN}\n{_solved(key, functions[0], algorithms, known)}"
+    owners = {function: _owner(key, function, algorithms) for function in functions}
+    code = "\n".join(owner.function(function) for function, owner in owners.items())
+    # What comes from the reference itself, the notebook holds in cells of its own.
+    imports = dict.fromkeys(line for owner in dict.fromkeys(owners.values()) for line in owner.imports_for(code)
+                            if not line.startswith("from advantagelab.algorithms"))
+    known = known | names_bound("\n".join(imports))
     solved = "\n\n\n".join(_solved(key, function, algorithms, known) for function in functions)
-    return f"{title} [{key}] Given: run this cell as it is. | 已给出：直接运行。\n{solved}"
+    return "\n".join([f"#@title [{key}] {GIVEN}", *imports, "", "", solved])
 
 
-def _solved(key: str, function: str, algorithms: list[Module], known: set[str]) -> str:
-    """The function without the marks of an exercise."""
+def _owner(key: str, function: str, algorithms: list[Module]) -> Module:
     owners = [module for module in algorithms if function in module.functions]
     if len(owners) != 1:
         files = ", ".join(module.file.name for module in owners) or "none"
         raise Refused(algorithms[0].file, f"one file of this or an earlier lesson defines the given {function}, but here: {files}", key=key)
-    source = owners[0].function(function)
-    owners[0].check_names(source, known, key, function)
+    return owners[0]
+
+
+def _solved(key: str, function: str, algorithms: list[Module], known: set[str]) -> str:
+    """The function without the marks of an exercise."""
+    owner = _owner(key, function, algorithms)
+    source = owner.function(function)
+    owner.check_names(source, known, key, function)
     lines = source.splitlines()
     solved = replace_regions(source, lambda region: [line.removeprefix(region.indent) for line in lines[region.begin + 1:region.end]])
     return "\n".join(line for line in solved.splitlines() if not re.match(r"\s*# .*\?\?\?", line))

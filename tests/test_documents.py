@@ -1,0 +1,90 @@
+"""The documents beside the notebooks: links and anchors, what both languages share, messages as the course prints them, the citation."""
+
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+import yaml
+
+import advantagelab
+from lessons._build.glossary import read_glossary
+from lessons._build.prose import differences, faults
+from tests.needs import ROOT
+
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "lessons" / "README.md"])
+TROUBLES = (ROOT / "docs" / "troubleshooting.md", ROOT / "docs" / "troubleshooting.zh.md")
+
+
+def text_of(file: Path) -> str:
+    return file.read_text(encoding="utf-8")
+
+
+def anchors(file: Path) -> set[str]:
+    """As GitHub makes them: small letters, no punctuation, hyphens for spaces."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text_of(file), flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_every_link_and_every_anchor_leads_somewhere(file):
+    text = text_of(file)
+    dead = []
+    for link in re.findall(r'\]\(([^)\s]+)\)|src="([^"]+)"', text):
+        path, _, anchor = unquote("".join(link)).partition("#")
+        if path.startswith("https://"):
+            continue
+        target = (file.parent / path).resolve() if path else file
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            dead.append("".join(link))
+    assert dead == []
+
+
+def test_both_languages_of_troubleshooting_agree():
+    english, chinese = map(text_of, TROUBLES)
+    quoted = [re.findall(r"^> (.+)$", text, re.M) for text in (english, chinese)]
+    assert len(quoted[0]) == len(quoted[1]) > 5
+    english, chinese = (re.sub(r"^\[(中文|English)\].*|^> .*", "", text, flags=re.M) for text in (english, chinese))
+    same = re.sub(r"\.zh\.md(#[^)]*)?|\.md#[^)]*", ".md", chinese)
+    assert differences(re.sub(r"\.md#[^)]*", ".md", english), same) == []
+    assert faults(english, "en") == [] and faults(chinese, "zh") == []
+    assert read_glossary(ROOT / "lessons" / "glossary.md").differences(english, chinese) == []
+
+
+@pytest.mark.parametrize("file", TROUBLES, ids=["en", "zh"])
+def test_a_message_in_a_box_is_one_that_the_course_prints(file):
+    folders = ("advantagelab", "autograder", "environments", "lessons/_build")
+    program = "\n".join(text_of(source) for folder in folders for source in (ROOT / folder).rglob("*.py"))
+    assert [line for line in re.findall(r"^> (.+)$", text_of(file), re.M) if line not in program] == []
+
+
+@pytest.mark.parametrize("file", TROUBLES, ids=["en", "zh"])
+def test_the_lines_for_a_plot_of_one_s_own_run(file):
+    import matplotlib
+
+    (source,) = re.findall(r"```python\n(.*?)```", text_of(file), re.S)
+    with matplotlib.rc_context():
+        exec(source, {})
+        assert matplotlib.rcParams["font.family"]
+
+
+@pytest.mark.parametrize("file", [ROOT / "README.zh.md", ROOT / "docs" / "grading.zh.md"], ids=lambda file: file.name)
+def test_chinese_documents_have_full_width_punctuation(file):
+    assert faults(text_of(file), "zh") == []
+
+
+def test_the_citation_is_valid_and_of_this_version():
+    """What version 1.2.0 of the Citation File Format asks for, as far as we use it."""
+    citation = yaml.safe_load(text_of(ROOT / "CITATION.cff"))
+    assert set(citation) == {"cff-version", "message", "type", "title", "abstract", "authors", "version", "license", "keywords"}
+    assert citation["cff-version"] == "1.2.0" and citation["type"] == "software" and citation["license"] == "Apache-2.0"
+    assert citation["authors"] == [{"name": "Advantage Lab contributors"}]
+    assert all(isinstance(citation[field], str) and citation[field] for field in ("message", "title", "abstract", "version"))
+    assert len(set(citation["keywords"])) == len(citation["keywords"]) > 0
+    assert citation["version"] == advantagelab.__version__
+
+
+def test_the_changelog_knows_this_version():
+    versions = re.findall(r"^## (?:Next: )?(\d+\.\d+\.\d+)$", text_of(ROOT / "CHANGELOG.md"), re.M)
+    assert advantagelab.__version__ in versions
+    assert versions == sorted(versions, key=lambda version: [int(part) for part in version.split(".")], reverse=True)

@@ -1,4 +1,4 @@
-"""Every picture that a lesson shows, and states of its panel that reach both ends of every control."""
+"""Every picture that a lesson shows, and states of its panel that reach every choice and both ends of every control."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -21,17 +21,18 @@ def pictures() -> dict[str, Callable[[], Picture]]:
 
 
 def in_every_state(picture: Picture) -> Iterator[dict]:
-    """Moves the panel: the state it opens in, then each control at each end or choice, the others as at the start."""
+    """Moves the panel: as it opens, then all controls at the first of their values, at the second, and so on to the longest list."""
     yield {}
     if not isinstance(picture, Panel):
         return
-    start = picture.values()
-    for name, control in picture.controls.items():
-        for value in _values(control):
-            if value != start[name]:
-                control.value = value
-                yield {name: value}
-        _back(picture, start)
+    values = {name: _values(control) for name, control in picture.controls.items()}
+    for control in picture.controls.values():
+        control.unobserve(picture._moved, names="value")  # one drawing for all of them
+    for number in range(max(map(len, values.values()))):
+        for name, choices in values.items():
+            picture.controls[name].value = choices[number % len(choices)]
+        picture.redraw(picture.values())
+        yield picture.values()
 
 
 def _values(control: W.Widget) -> list:
@@ -40,9 +41,3 @@ def _values(control: W.Widget) -> list:
     if hasattr(control, "options"):
         return [value for _, value in control.options]
     return [control.min, control.max]
-
-
-def _back(picture: Panel, start: dict) -> None:
-    for name, value in start.items():
-        if picture.controls[name].value != value:
-            picture.controls[name].value = value

@@ -78,16 +78,20 @@ def line_faults(figure: Figure) -> set[str]:
         if isinstance(artist, Line2D) and len(artist.get_xdata()):
             seen = {"line": artist.get_color()} if has_line(artist) else {}
             if has_marker(artist):  # its rim or its inside has to stand out
-                seen["marker"] = max(artist.get_markeredgecolor(), artist.get_markerfacecolor(), key=lambda color: contrast(on_white(color)))
+                seen["marker"] = strongest(artist.get_markeredgecolor(), artist.get_markerfacecolor())
         elif isinstance(artist, LineCollection):
             seen = {f"line {number}": color for number, color in enumerate(artist.get_edgecolor())}
         elif isinstance(artist, Patch) and (artist.get_facecolor()[3] or artist.get_edgecolor()[3]) and not is_paper(artist):
             rim = [artist.get_edgecolor()] if artist.get_linewidth() or artist.get_hatch() else []
-            seen = {"patch": max([artist.get_facecolor(), *rim], key=lambda color: contrast(on_white(color)))}
+            seen = {"patch": strongest(artist.get_facecolor(), *rim)}
         else:
             continue
         found |= {f"{kind}: {to_hex(color)}" for kind, color in seen.items() if contrast(on_white(color, artist.get_alpha())) < LINES}
     return found
+
+
+def strongest(*colors):
+    return max(colors, key=lambda color: contrast(on_white(color)))
 
 
 def has_line(line: Line2D) -> bool:

@@ -134,8 +134,9 @@ def test_the_faults_are_seen(tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "ROOT", tmp_path)
     (tmp_path / "a.zh.md").write_text("# 一个 标题\n\n## 再一个：`x`\n", encoding="utf-8")
     (tmp_path / "a.md").write_text(
-        "# A heading\n\n# A heading\n\n`[no](link)`\n\n[a](a.md#a-heading-1) [b](gone.md) [c](#a-headin) [d](a.zh.md)\n"
-        "\n[中文](a.zh.md#再一个x)\n\n[![badge](http://x.org/b.svg)](https://colab.org/OWNER/x)\n\n<img src=\"gone.png\" alt=\"\">\n", encoding="utf-8")
+        "# A heading\n\n# A heading\n\n`[no](link)`\n\n[a](a.md#a-heading-1) [b](gone.md) [c](#a-headin) [d](a.zh.md)\n\n"
+        "[中文](a.zh.md#再一个x)\n\n[![badge](http://x.org/b.svg)](https://colab.org/OWNER/x)\n\n<img src=\"gone.png\" alt=\"\">\n",
+        encoding="utf-8")
     faults = local_faults(tmp_path / "a.md")
     assert [fault.partition(":")[0] for fault in faults] == ["gone.md", "#a-headin", "a.zh.md", "gone.png"] and "English" in faults[2]
     assert outside_faults(tmp_path / "a.md") == ["http://x.org/b.svg", "https://colab.org/OWNER/x"]

@@ -1,6 +1,7 @@
-"""Every picture that a lesson shows, and states of its panel that reach every choice and both ends of every control."""
+"""Every picture that a lesson shows, and states of its panel that reach both ends of every control."""
 
 import functools
+import os
 from collections.abc import Callable, Iterator
 
 import ipywidgets as W
@@ -21,16 +22,17 @@ def pictures() -> dict[str, Callable[[], Picture]]:
 
 
 def in_every_state(picture: Picture) -> Iterator[dict]:
-    """Moves the panel: as it opens, then all controls at the first of their values, at the second, and so on to the longest list."""
+    """Moves the panel: as it opens, then all controls at the first of their values, and at the last; with ALL=1 at those between, too."""
     yield {}
     if not isinstance(picture, Panel):
         return
     values = {name: _values(control) for name, control in picture.controls.items()}
     for control in picture.controls.values():
         control.unobserve(picture._moved, names="value")  # one drawing for all of them
-    for number in range(max(map(len, values.values()))):
+    most = max(map(len, values.values()))
+    for number in range(most) if os.environ.get("ALL") else (0, most - 1):
         for name, choices in values.items():
-            picture.controls[name].value = choices[number % len(choices)]
+            picture.controls[name].value = choices[min(number, len(choices) - 1)]
         picture.redraw(picture.values())
         yield picture.values()
 

@@ -7,7 +7,7 @@ from playwright.sync_api import sync_playwright
 
 from lessons._build.course import LANGUAGES
 from tests.browser.console import Console
-from tests.browser.jupyter import server
+from tests.browser.jupyter import server, shut_down
 from tests.needs import ROOT, chromium, cjk_font
 
 
@@ -45,7 +45,8 @@ def new_page(browser):
         return page
 
     yield open_page
+    faults = [fault for console in consoles for fault in console.faults]  # before a page looks for its kernel in vain
     for page in pages:
+        shut_down(page)
         page.close()
-    faults = [fault for console in consoles for fault in console.faults]
     assert not faults, "\n".join(faults)

@@ -74,10 +74,13 @@ def open_notebook(page: Page, address: str, app: str, path: str) -> None:
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=PATIENCE)
     page.wait_for_function(KERNEL_IS_IDLE, timeout=PATIENCE)
     page.evaluate("window.jupyterapp.shell.collapseLeft?.()")
+    # The pictures that a file brings are drawn by Jupyter itself, which has no place for their alt text. Those of a run are ours.
+    page.evaluate("window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
 
 
 def shut_down(page: Page) -> None:
-    page.evaluate("window.jupyterapp.commands.execute('kernelmenu:shutdown').catch(() => null)")
+    """Ends the kernel of the notebook in the page, if there is one."""
+    page.evaluate("window.jupyterapp?.commands.execute('kernelmenu:shutdown').catch(() => null)")
 
 
 def cell(page: Page, key: str) -> Locator:

@@ -6,7 +6,7 @@ import pytest
 
 from lessons._build.course import LANGUAGES, read_course
 from tests.browser.accessibility import assert_accessible
-from tests.browser.jupyter import ARTIFACTS, EVERY_CELL_HAS_RUN, PATIENCE, open_notebook, shut_down
+from tests.browser.jupyter import ARTIFACTS, EVERY_CELL_HAS_RUN, PATIENCE, open_notebook
 from tests.browser.keyboard import PANELS, move_every_kind_of_control
 
 LESSONS = [entry.notebook for entry in read_course().lessons]
@@ -28,8 +28,7 @@ def notebook(request, lab, new_page):
     open_notebook(page, lab, "lab", f"{language}/{lesson}.ipynb")
     page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
     page.wait_for_function(EVERY_CELL_HAS_RUN, timeout=2 * PATIENCE)
-    yield page, language, lesson
-    shut_down(page)
+    return page, language, lesson
 
 
 def test_a_learner_sees_every_formula_picture_and_control_and_moves_each_kind_by_keyboard(notebook):

@@ -12,7 +12,7 @@ from lessons._build.course import read_course
 from lessons._build.lesson import read_lesson
 from lessons._build.regions import regions, stub_lines
 from tests.browser.accessibility import assert_accessible
-from tests.browser.jupyter import SOURCE, cell, open_notebook, retype, run, screenshot, shut_down
+from tests.browser.jupyter import SOURCE, cell, open_notebook, retype, run, screenshot
 from tests.browser.keyboard import move_every_kind_of_control
 
 # application, language, lesson, one of its registered mistakes, a cell with a panel
@@ -70,4 +70,3 @@ def test_open_run_fail_read_mend_pass_and_play(lab, new_page, app, language, nam
     assert f"1 of {total} TODOs done | {total} 个 TODO 已完成 1 个" in run(page, "all-checks")
     cell(page, "all-checks").scroll_into_view_if_needed()
     screenshot(page, f"path-{app}-{language}-summary")
-    shut_down(page)

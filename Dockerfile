@@ -2,7 +2,7 @@
 #   docker build --target learner    -t advantagelab:learner .       JupyterLab on the lessons
 #   docker build --target instructor -t advantagelab:instructor .    nbgrader's formgrader, and the grader
 # `make image` builds both; the README says how to run them. Written for amd64 and arm64; built and tried on amd64 only,
-# with Python 3.11 of Debian 12. Every wheel in the locks exists for both, and nothing is compiled.
+# with Python 3.11 on Debian 12. Every package that is installed by default has a wheel for both: nothing is compiled.
 #
 # Build arguments, mirrors among them: BASE, another Python (3.11 to 3.13), or python:3.11-slim-bookworm from elsewhere;
 # ENVIRONMENT=pt-cpu, TRL too, for the optional conformance cells; PIP_INDEX_URL; TORCH_INDEX, an index of CPU wheels, or TORCH_FIND_LINKS,

@@ -101,6 +101,8 @@ def probe_zygote(zygote: Zygote) -> Probe:
         try:
             did = _run(zygote, ATTEMPTS, known)
             left = _run(zygote, LOOK_BACK, known)
+        except SandboxError as error:
+            return Probe(zygote.isolation, error.said, {})
         except (Stopped, ValueError) as error:
             return Probe(zygote.isolation, message(en=f"The trial failed: {error}", zh=f"试运行失败：{error}"), {})
     for place in PLACES:

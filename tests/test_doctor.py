@@ -88,3 +88,15 @@ def test_one_that_was_begun_is_taken_and_not_started_again(monkeypatch):
         return  # it does not hold here
     assert zygote is begun and name == BUBBLEWRAP and zygote.alive()
     zygote.close()
+
+
+def test_an_isolation_that_starts_and_then_makes_no_process_does_not_hold(monkeypatch):
+    """As in a container without the right to change the user."""
+    def fails(*_):
+        raise SandboxError(MISSING)
+
+    class Fake:
+        isolation = UID
+
+    monkeypatch.setattr(probe, "_run", fails)
+    assert probe.probe_zygote(Fake()) == Probe(UID, MISSING, {})

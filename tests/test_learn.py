@@ -130,7 +130,7 @@ def test_progress_shows_every_todo_and_every_other_lesson_in_the_learners_langua
     progress()
     said = capsys.readouterr().out
     assert f"3  `{LOO}`  ✓ 正确\n" in said and "05 带结果掩码的组相对策略优化: · 0/5" in said
-    assert "open" not in said and mistake[1] not in said
+    assert "· open" not in said and mistake[1] not in said
 
 
 def test_what_was_right_once_stays_done(capsys):

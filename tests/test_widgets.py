@@ -59,6 +59,7 @@ def quiet(monkeypatch, caplog):
     with warnings.catch_warnings(), caplog.at_level(logging.WARNING):
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", DeprecationWarning)  # Python does not show a learner these
+        warnings.simplefilter("ignore", ResourceWarning)  # what other tests left open is collected at any time
         yield
     set_language("en")
     assert not caplog.records

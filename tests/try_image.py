@@ -85,7 +85,7 @@ def instructor(engine: Engine) -> None:
     inside = ("exec", "advantagelab-trial-instructor")
     as_root = ("exec", "-u", "root", "advantagelab-trial-instructor")
     expect("it is not root", engine(*inside, "id", "-u").strip() == SOMEBODY)
-    for page in ("/formgrader", "/formgrader/api/assignments"):
+    for page in ("/formgrader/manage_assignments", "/formgrader/api/assignments"):
         expect(f"{page} answers", "200" in engine(*inside, "python", "-c", ASK.format(f"{page}?token={TOKEN}")))
     for who in (as_root, inside):
         print(said := subprocess.run([*engine.command, *who, "autograder", "doctor"], capture_output=True, text=True).stdout)
@@ -99,7 +99,7 @@ def instructor(engine: Engine) -> None:
     engine(*inside, "autograder", "feedback", ".")
     engine(*inside, "autograder", "export", ".", "--lesson", "rloo", "--format", "csv", "--output", "/tmp/scores.csv")
     print(table := engine(*inside, "cat", "/tmp/scores.csv"))
-    expect("both are graded", table.count("10.0") >= 2)
+    expect("both are graded", table.count(",10,12,") == 2)
     expect("all in the course is its owner's", engine(*as_root, "find", ".", "!", "-user", SOMEBODY) == "")
     expect("another user reads none of it", "denied" in engine("exec", "-u", "65000:65000", "advantagelab-trial-instructor", "sh", "-c",
                                                             f"ls {COURSE} 2>&1; ls /home/instructor/advantagelab 2>&1; true"))
@@ -118,8 +118,8 @@ def say(what: str) -> None:
 
 if __name__ == "__main__":
     engine = Engine(sys.argv[1].split(), sys.argv[2:])
-    try:
-        learner(engine)
-        instructor(engine)
-    finally:
-        engine.clean()
+    for trial in (learner, instructor):
+        try:
+            trial(engine)
+        finally:
+            engine.clean()

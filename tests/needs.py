@@ -35,6 +35,14 @@ def cjk_font() -> None:
         not_run("no font with Chinese characters", "`apt-get install fontconfig fonts-noto-cjk`")
 
 
+def axe() -> str:
+    """axe-core's script, which looks for what shuts people out of a page. It comes in a package: nothing is downloaded for it."""
+    found = importlib.util.find_spec("axe_playwright_python")
+    if not found:
+        not_run("axe-core is missing", "`python environments/install.py dev`")
+    return (Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8")
+
+
 def colab_python() -> Path:
     """The interpreter of the Colab-like environment."""
     if not COLAB_PYTHON.exists():

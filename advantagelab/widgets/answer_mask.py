@@ -149,7 +149,7 @@ TOKEN_ROW, POLICY_ROW, KL_ROW = 3.05, 2.6, 2.22
 BARS, TALLEST = 1.1, 0.85  # where the bars of the gradients stand, and the height of norm 1
 SCORES = 0.52  # the answer's log-probability
 
-INSIDE = {"facecolor": "#dcecf7", "edgecolor": BLUE, "linewidth": 1.2}
+INSIDE = {"facecolor": "#dcecf7", "edgecolor": BLUE, "linewidth": 1.6}
 OUTSIDE = {"facecolor": "white", "edgecolor": VERMILLION, "linewidth": 1.2, "hatch": "////"}
 TOKEN = {"facecolor": "white", "edgecolor": GRAY, "linewidth": 1}
 ANSWER = {"facecolor": "#fff3c4", "edgecolor": BLACK, "linewidth": 1.6}

@@ -10,13 +10,13 @@ from matplotlib.patches import Patch
 from ..fonts import plot_text
 from ..language import text
 from .panel import Panel, Picture, Words, is_static, question, slider, toggle
-from .style import BLUE, GRAY, LIGHT_GRAY, PAPER, VERMILLION, number
+from .style import BLUE, GRAY, LIGHT_GRAY, PALE_GRAY, PAPER, VERMILLION, number
 
 SIZE = (7.4, 3.3)
 START = {"advantage": 1, "ratio": 1.35, "epsilon_low": 0.2, "epsilon_high": 0.2}
 RATIOS = np.linspace(0, 2.2, 441)
 LINES = {1: {"color": BLUE, "linestyle": "-"}, -1: {"color": VERMILLION, "linestyle": "--"}}
-FLAT = {"facecolor": LIGHT_GRAY, "edgecolor": "#b0b0b0", "hatch": "\\\\\\", "linewidth": 0}
+FLAT = {"facecolor": LIGHT_GRAY, "edgecolor": PALE_GRAY, "hatch": "\\\\\\", "linewidth": 0}
 POINTS = {1: {"color": BLUE, "marker": "o"}, -1: {"color": VERMILLION, "marker": "s"}}
 
 

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from ..fonts import plot_text
 from ..language import text
 from .panel import Panel, Picture, Words, dropdown, is_static, question, slider, whole_slider
-from .style import BLACK, BLUE, GRAY, ORANGE, VERMILLION, number
+from .style import BLACK, BLUE, GRAY, ORANGE, PALE_GRAY, VERMILLION, number
 
 SIZE = (7.4, 3.5)
 GROUP_SIZE = 8
@@ -102,7 +102,7 @@ def frame_scale(figure: Figure) -> None:
     factor.set(xlim=(0, 1), xticks=ticks, xticklabels=[])
     share.set(xlim=(0, 1), xticks=ticks, xticklabels=[f"{tick:g}" for tick in ticks])
     share.set_xlabel(plot_text("chance $p$ of a right completion", "答对的概率 $p$"))
-    share.fill_between(CHANCES, zero_variance_share(CHANCES), color="#b9b9b9", linewidth=0)
+    share.fill_between(CHANCES, zero_variance_share(CHANCES), color=PALE_GRAY, linewidth=0)
     handles = [Line2D([], [], linewidth=2, **LINES["right"]), Line2D([], [], linewidth=2, **LINES["wrong"])]
     handles += [Line2D([], [], linestyle="", **LINES["first"]), Line2D([], [], **LEAVE_ONE_OUT)]
     labels = [plot_text("right", "答对"), plot_text("wrong", "答错")]

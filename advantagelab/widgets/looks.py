@@ -2,9 +2,9 @@
 
 import re
 
-from .style import BLUE, GRAY, GREEN, ORANGE, PURPLE, VERMILLION
+from .style import BLUE, GRAY, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
-SKY, BROWN = "#56B4E9", "#7F4F24"  # black is the learner's own run
+BROWN = "#7F4F24"  # black is the learner's own run
 
 LOOKS = {
     "grpo": {"color": GREEN, "linestyle": "-", "marker": "o"},

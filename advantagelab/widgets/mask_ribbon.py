@@ -10,7 +10,7 @@ from matplotlib.patches import Patch, Rectangle
 from ..fonts import plot_text
 from ..language import text
 from .panel import Picture, Words
-from .style import BLACK, BLUE, GRAY, PAPER, VERMILLION
+from .style import BLACK, BLUE, GRAY, PALE_GRAY, PAPER, VERMILLION
 
 SIZE = (7.6, 2.15)
 DPI = 150
@@ -18,7 +18,7 @@ EOS = 2  # and the padding: many models have no id of its own for it
 IDS = np.array([[7, 4, EOS, EOS, EOS], [9, EOS, EOS, EOS, EOS], [5, 8, 7, 3, 6]])
 
 VALID = {"facecolor": "#dcecf7", "edgecolor": BLUE, "linewidth": 1.2}
-PADDING = {"facecolor": "white", "edgecolor": "#b0b0b0", "linewidth": 1, "linestyle": ":"}
+PADDING = {"facecolor": "white", "edgecolor": PALE_GRAY, "linewidth": 1, "linestyle": ":"}
 LOST = {"facecolor": "white", "edgecolor": VERMILLION, "linewidth": 1.2, "hatch": "////"}
 COLUMNS = (1.1, 3.4, 5.7)  # where the three blocks begin; all places are in inches
 CELL = 0.36

@@ -14,6 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image  # matplotlib needs it too
 
+from .access import accessible
 from .style import DRAWING, course_style
 
 DPI = 100
@@ -97,7 +98,7 @@ class Panel(Picture):
         self.controls = controls
         super().__init__(size, frame, draw, self.values())
         self.picture = W.HTML(self.html)
-        self.view = W.VBox([*layout, self.picture], layout=W.Layout(max_width="100%"))
+        self.view = accessible(W.VBox([*layout, self.picture], layout=W.Layout(max_width="100%")))
         for control in controls.values():
             control.observe(self._moved, names="value")
 

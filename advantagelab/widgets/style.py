@@ -9,8 +9,9 @@ import matplotlib
 from ..fonts import font_families
 
 # Okabe and Ito's colors, which color-blind readers can tell apart; a second mark (line style, marker, hatch) goes with each.
-BLACK, GRAY, LIGHT_GRAY = "#000000", "#5f5f5f", "#e8e8e8"
-BLUE, ORANGE, VERMILLION, GREEN, PURPLE = "#0072B2", "#E69F00", "#D55E00", "#009E73", "#CC79A7"
+# Orange and sky are darker than theirs, to stand out from white as lines (3:1), and vermillion, to be read as words (4.5:1).
+BLACK, GRAY, PALE_GRAY, LIGHT_GRAY = "#000000", "#5f5f5f", "#8c8c8c", "#e8e8e8"
+BLUE, ORANGE, VERMILLION, GREEN, PURPLE, SKY = "#0072B2", "#C38700", "#C15500", "#009E73", "#CC79A7", "#4A9BC8"
 
 PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # behind a number that would stand on a line
 

@@ -11,7 +11,7 @@ from matplotlib.patches import Patch, Rectangle
 from ..fonts import plot_text
 from ..language import text
 from .panel import Panel, Picture, Words, is_static, question, whole_slider
-from .style import BLACK, BLUE, GRAY, LIGHT_GRAY, PAPER, VERMILLION, number
+from .style import BLACK, BLUE, GRAY, LIGHT_GRAY, PALE_GRAY, PAPER, VERMILLION, number
 
 SIZE = (7.6, 4.5)
 MOMENTS = 12
@@ -25,8 +25,8 @@ DRAWS = ((0.1, 0.5), (0.2, 0.95), (0.3, 0.85), (0.25, 0.9))
 LEARNING_RATE = 1.0
 
 SAMPLED = {"facecolor": "#dcecf7", "edgecolor": BLUE, "linewidth": 1.2}
-SCORED = {"facecolor": "#8fc3e6", "edgecolor": BLUE, "linewidth": 1.2}
-PLANNED = {"facecolor": "none", "edgecolor": "#b0b0b0", "linewidth": 0.8, "linestyle": ":"}
+SCORED = {"facecolor": "#8fc3e6", "edgecolor": BLUE, "hatch": "..", "linewidth": 1.2}
+PLANNED = {"facecolor": "none", "edgecolor": PALE_GRAY, "linewidth": 0.8, "linestyle": ":"}
 STALE = {"facecolor": LIGHT_GRAY, "edgecolor": GRAY, "hatch": "////", "linewidth": 0.8}
 NOW = {"facecolor": "#fff3c4", "edgecolor": "none"}
 RATIO_LINES = (

@@ -20,7 +20,7 @@ START = {"good": 0.5, "right_if_good": 0.9, "right_if_bad": 0.45}
 RULES = ("ground_truth", "majority_vote", "om_grpo")
 TRAINS_ANSWERS = np.array([True, True, False])
 LINES = {
-    "ground_truth": {"color": GREEN, "linestyle": "-", "linewidth": 4, "alpha": 0.45},  # below the others, which may cover it
+    "ground_truth": {"color": GREEN, "linestyle": "-", "linewidth": 4},  # below the others, which may cover it
     "majority_vote": {"color": VERMILLION, "linestyle": "--", "linewidth": 2, "zorder": 3},  # seen on top of OM-GRPO's
     "om_grpo": {"color": BLUE, "linestyle": "-", "linewidth": 2},
 }

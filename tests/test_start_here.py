@@ -55,5 +55,5 @@ def test_what_the_lesson_points_at_is_there():
         assert "Advantage Lab {" in setup and "torch {" in setup
         assert f"`{lesson.entry.notebook}.ipynb`" in cells["hand-in"].source
         titles = dict(re.findall(r"^\| (\d\d) (.+?) \|", cells["map"].source, re.M))
-        assert list(titles) == ["00", "01", "02", "03", "04", "05", "06"]
+        assert list(titles) == [entry.number for entry in read_course().lessons]
         assert titles["00"] == lesson.entry.title[language == "zh"]

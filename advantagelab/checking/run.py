@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 
 from ..message import Message, message
+from ..one_line import OneLine
 from .expect import CheckFailed
 from .random_inputs import Rng
 
@@ -22,11 +23,8 @@ PUBLIC_SEED = 20240222
 watchers: list = []
 
 
-class ChecksFailed(AssertionError):
-    """A TODO's checks did not all pass. Shown as one line, since the verdicts above say the rest."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [f"ChecksFailed: {self}"]
+class ChecksFailed(OneLine, AssertionError):
+    """A TODO's checks did not all pass; the verdicts above say the rest."""
 
 
 class Verdict(NamedTuple):

@@ -6,16 +6,14 @@ import os
 from dataclasses import dataclass
 
 from ..checking import run
+from ..one_line import OneLine
 from .after_checks import after_checks
 
 Pair = tuple[str, str]  # English, 中文
 
 
-class NoSuchTodo(LookupError):
-    """Shown as its words alone: where it was raised says nothing to a learner."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [f"NoSuchTodo: {self}"]
+class NoSuchTodo(OneLine, LookupError):
+    """This lesson has no TODO of that name. | 本课没有这个名称的 TODO。"""
 
 
 @dataclass(frozen=True)

@@ -68,10 +68,11 @@ def _keep(attempt: str, todo: Todo) -> Path | None:
         folder.mkdir(parents=True, exist_ok=True)
         for number in itertools.count(1):
             file = folder / f"{todo.function}-{number}.py"
-            if file.exists():
+            try:
+                with open(file, "x", encoding="utf-8") as new:
+                    new.write(attempt)
+            except FileExistsError:  # an earlier attempt, or another notebook's at this moment
                 continue
-            with open(file, "x", encoding="utf-8") as new:
-                new.write(attempt)
             return file
     except (OSError, RuntimeError):
         return None

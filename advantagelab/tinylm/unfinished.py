@@ -1,11 +1,6 @@
 """A slip in a training cell, or a cell that was not run yet: one sentence instead of a traceback."""
 
-
-class OneLine(Exception):
-    """Shown as one line. | 只显示一行。"""
-
-    def _render_traceback_(self) -> list[str]:
-        return [f"{type(self).__name__}: {self}"]
+from ..one_line import OneLine
 
 
 class Unfinished(OneLine):

@@ -29,6 +29,7 @@ def run_notebook(notebook: nbformat.NotebookNode, folder: Path, environment: dic
         for output in cell.get("outputs", []):
             if "image/png" in output.get("data", {}):
                 output.data.pop("text/html", None)  # the same picture again, in a form that some viewers blank out
+                output.metadata["image/png"] = {"alt": output.data["text/plain"]}  # nbconvert says it; JupyterLab has nothing for it yet
     notebook.metadata.language_info = {"name": "python"}  # not the version that happened to run it
     return notebook
 

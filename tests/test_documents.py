@@ -1,8 +1,7 @@
-"""The documents beside the notebooks: links and anchors, what both languages share, messages as the course prints them, the citation."""
+"""The documents beside the notebooks: what both languages share, messages as the course prints them, the citation."""
 
 import re
 from pathlib import Path
-from urllib.parse import unquote
 
 import pytest
 import yaml
@@ -12,32 +11,11 @@ from lessons._build.glossary import read_glossary
 from lessons._build.prose import differences, faults
 from tests.needs import ROOT
 
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "lessons" / "README.md"])
 TROUBLES = (ROOT / "docs" / "troubleshooting.md", ROOT / "docs" / "troubleshooting.zh.md")
 
 
 def text_of(file: Path) -> str:
     return file.read_text(encoding="utf-8")
-
-
-def anchors(file: Path) -> set[str]:
-    """As GitHub makes them: small letters, no punctuation, hyphens for spaces."""
-    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text_of(file), flags=re.M | re.S), re.M)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
-@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
-def test_every_link_and_every_anchor_leads_somewhere(file):
-    text = text_of(file)
-    dead = []
-    for link in re.findall(r'\]\(([^)\s]+)\)|src="([^"]+)"', text):
-        path, _, anchor = unquote("".join(link)).partition("#")
-        if path.startswith("https://"):
-            continue
-        target = (file.parent / path).resolve() if path else file
-        if not target.exists() or (anchor and anchor not in anchors(target)):
-            dead.append("".join(link))
-    assert dead == []
 
 
 def test_both_languages_of_troubleshooting_agree():

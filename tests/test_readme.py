@@ -1,4 +1,4 @@
-"""The READMEs: every lesson is listed, and every relative link leads somewhere."""
+"""The READMEs: every lesson is listed, and both say the same commands."""
 
 import re
 
@@ -9,7 +9,7 @@ from tests.needs import ROOT
 
 
 @pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
-def test_lessons_and_links(name):
+def test_every_lesson_is_listed(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)#]+)\)", text)
     for entry in read_course().lessons:
@@ -17,7 +17,6 @@ def test_lessons_and_links(name):
             assert f"{folder}/{entry.notebook}.ipynb" in links
     for entry in read_course().extras:
         assert {f"notebooks/en/{entry.notebook}.ipynb", f"notebooks/zh/{entry.notebook}.ipynb"} <= set(links)
-    assert [link for link in links if not link.startswith("https://") and not (ROOT / link).exists()] == []
 
 
 def test_both_say_the_same_commands():

@@ -28,10 +28,10 @@ INCLUDES = {"base-cpu": ["base-cpu"], "pt-cpu": ["base-cpu", "pt-cpu"], "grader"
 
 def main(name: str, folder: str = ".venv") -> None:
     if name not in INCLUDES:
-        sys.exit(f"no environment {name!r}; there are: {', '.join(INCLUDES)}")
+        sys.exit(f"no environment {name!r}; there are: {', '.join(INCLUDES)} | 没有环境 {name!r}，可选：{'、'.join(INCLUDES)}")
     if not (3, 11) <= sys.version_info[:2] <= (3, 13):
-        sys.exit(f"Python 3.11, 3.12 or 3.13 is needed, this is {platform.python_version()} | 需要 Python 3.11–3.13。"
-                 "Set PYTHON=python3.12 (make env PYTHON=python3.12).")
+        sys.exit(f"Python 3.11, 3.12 or 3.13 is needed, this is {platform.python_version()}: say make lab PYTHON=python3.12 | "
+                 f"需要 Python 3.11 至 3.13，这里是 {platform.python_version()}：请用 make lab PYTHON=python3.12")
     environment = Path(folder).resolve()
     python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     stamp = environment / f"{name}.installed"
@@ -39,19 +39,20 @@ def main(name: str, folder: str = ".venv") -> None:
     if works(python, name) and stamp.exists() and stamp.read_text() == wanted:
         return
     if not works(python, None):
-        say(f"make a virtual environment in {folder}")
+        say(f"make a virtual environment in {folder} | 在 {folder} 建立虚拟环境")
         venv.create(environment, with_pip=True, clear=environment.exists())
     lock = HERE / f"{name}.lock.txt"
     install_torch(python, lock)
-    say(f"install {name}: the versions in environments/{lock.name} (about 100 packages, a few minutes)")
+    say(f"install {name}: the versions in environments/{lock.name}, a few minutes | 安装 {name}：版本见 environments/{lock.name}，要几分钟")
     pip(python, "install", "-r", str(lock))
     if name != "colab-like":  # there a notebook has to work without the package
         pip(python, "install", "--no-deps", "--no-build-isolation", "-e", str(HERE.parent))
     if not works(python, name):
-        sys.exit(f"the environment does not work: `{python} -c 'import torch'` says why. Delete {folder} and run this again.")
+        sys.exit(f"the environment does not work: `{python} -c 'import torch'` says why. Delete {folder} and run this again. | "
+                 f"环境不可用，原因见 `{python} -c 'import torch'`。请删掉 {folder}，再运行一次。")
     for included in INCLUDES[name]:
         (environment / f"{included}.installed").write_text(fingerprint(included))
-    say(f"{name} is ready in {folder}")
+    say(f"{name} is ready in {folder} | {name} 已就绪：{folder}")
 
 
 def fingerprint(name: str) -> str:
@@ -82,10 +83,13 @@ def install_torch(python: Path, lock: Path) -> None:
         source = ["--index-url", os.environ["TORCH_INDEX"]]
     elif not (os.environ.get("ALLOW_CUDA_TORCH") or finds_cpu_build(python, requirement, source)):
         source = ["--index-url", PYTORCH_CPU_INDEX]
-    say(f"install {requirement}, the CPU build (about 200 MB)")
+    say(f"install {requirement}, the CPU build, about 200 MB | 安装 {requirement}，CPU 版，约 200 MB")
     if pip(python, "install", "--no-deps", requirement, *source, check=False):
-        sys.exit(f"no CPU build of torch could be had from {source[-1] if source else 'the configured index'}. Set TORCH_INDEX or "
-                 "TORCH_FIND_LINKS to a mirror that you can reach (README, 'torch'), or ALLOW_CUDA_TORCH=1 for the 3 GB build.")
+        where = source[-1] if source else "the configured index"
+        sys.exit(f"no CPU build of torch could be had from {where}. Set TORCH_INDEX or TORCH_FIND_LINKS to a mirror that you can reach "
+                 "(README, 'torch'), or ALLOW_CUDA_TORCH=1 for the 3 GB build. | "
+                 f"从 {where} 没有得到 CPU 版的 torch。请把 TORCH_INDEX 或 TORCH_FIND_LINKS 设为连得上的镜像（见 README 的 torch 一段），"
+                 "或用 ALLOW_CUDA_TORCH=1 安装 3 GB 的版本。")
 
 
 def finds_cpu_build(python: Path, requirement: str, source: list[str]) -> bool:
@@ -103,7 +107,7 @@ def finds_cpu_build(python: Path, requirement: str, source: list[str]) -> bool:
 def pip(python: Path, *arguments: str, check: bool = True) -> int:
     code = subprocess.run([python, "-m", "pip", arguments[0], "--quiet", "--disable-pip-version-check", *arguments[1:]]).returncode
     if check and code:
-        sys.exit(f"pip {' '.join(arguments)} failed (exit {code}): its message is above")
+        sys.exit(f"pip {' '.join(arguments)} failed (exit {code}): its message is above | pip 出错（退出码 {code}），原因见上")
     return code
 
 

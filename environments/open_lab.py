@@ -24,7 +24,7 @@ def copy_new_notebooks() -> list[Path]:
 
 def main() -> int:
     for notebook in copy_new_notebooks():
-        print(f"new: {notebook.relative_to(ROOT)}")
+        print(f"new | 新建: {notebook.relative_to(ROOT)}")
     print("Your notebooks are in my-work/en and my-work/zh. To start one afresh, rename yours and run make lab again.\n"
           "你的 notebook 在 my-work/en 与 my-work/zh 中。想重新开始，就把自己的文件改名，再运行 make lab。", flush=True)
     python = ROOT / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")

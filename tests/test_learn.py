@@ -121,7 +121,8 @@ def test_progress_shows_every_todo_and_every_other_lesson_in_the_learners_langua
     progress()
     said = capsys.readouterr().out
     assert "1  `aggregate_sequence_logps`  · open\n" in said
-    assert f"3  `{LOO}`  ✗ wrong  " in said and "00 Start here: · 0/1" in said and "07 Training lab: no TODOs" in said
+    assert f"3  `{LOO}`  ✗ wrong  " in said and "00_start_here: Start here  · 0/1" in said
+    assert "07_training_lab: Training lab  no TODOs" in said
     mistake = recall()[-1].said
     assert mistake[0] in said and mistake[1] not in said
     check(RIGHT)
@@ -129,7 +130,7 @@ def test_progress_shows_every_todo_and_every_other_lesson_in_the_learners_langua
     capsys.readouterr()
     progress()
     said = capsys.readouterr().out
-    assert f"3  `{LOO}`  ✓ 正确\n" in said and "05 带结果掩码的组相对策略优化: · 0/5" in said
+    assert f"3  `{LOO}`  ✓ 正确\n" in said and "05_om_grpo: 带结果掩码的组相对策略优化  · 0/5" in said
     assert "· open" not in said and mistake[1] not in said
 
 
@@ -141,7 +142,7 @@ def test_what_was_right_once_stays_done(capsys):
     assert f"· open  Right on {recall()[0].on}." in capsys.readouterr().out
     open_lesson(learn_data(read_lesson(COURSE, "grpo"), solved=False))
     progress()
-    assert "03 REINFORCE Leave-One-Out: · 1/4" in capsys.readouterr().out
+    assert "03_rloo: REINFORCE Leave-One-Out  · 1/4" in capsys.readouterr().out
 
 
 def test_marks_survive_a_restart_and_a_line_is_added_only_for_a_change(learner):

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from lessons._build.notebook import SETUP_TEMPLATE
+from lessons._build.payload import pack
 
 FUNCTIONS = SETUP_TEMPLATE[:SETUP_TEMPLATE.index("advantagelab = _advantagelab(")]
 VERSIONS = {"torch": "2.10.0+cpu", "numpy": "2.0.0", "matplotlib": "3.10.0", "ipywidgets": "7.7.1"}
@@ -94,3 +95,15 @@ def test_the_least_versions_are_those_of_the_package():
     for wanted in project["project"]["dependencies"]:
         name, _, least = wanted.partition(">=")
         assert f'("{name}", "{least if "." in least else least + ".0"}")' in FUNCTIONS
+
+
+@pytest.mark.parametrize("slip", [lambda text: text[:40] + "x" + text[40:], lambda text: text[:40] + text[42:], lambda text: text[::-1],
+                                  lambda text: text[:40] + "é" + text[41:], lambda text: ""])
+def test_a_cell_that_was_changed_says_so_whatever_the_change(monkeypatch, slip):
+    payload, digest = pack({"advantagelab/__init__.py": b"" * 500})
+    namespace = {}
+    exec(FUNCTIONS, namespace)
+    monkeypatch.setattr(tempfile, "mkdtemp", lambda **named: pytest.fail("something is unpacked"))
+    monkeypatch.setitem(namespace, "_require", lambda: None)
+    with pytest.raises(ImportError, match="This cell was changed.*本单元已被改动"):
+        namespace["_advantagelab"]("0.0.test", digest, slip(payload))

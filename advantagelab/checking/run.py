@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import torch
 
+from ..language import text
 from ..message import Message, message
 from ..one_line import OneLine
 from .expect import CheckFailed
@@ -155,14 +156,14 @@ def report(verdicts: list[Verdict]) -> str:
     Checks stand in the order in which they help. One mistake fails several, and what the later ones say of it is often not true.
     """
     if all(verdict.status in (OPEN, MISSING) for verdict in verdicts):
-        return f"· {verdicts[0].message.en}\n  {verdicts[0].message.zh}"
+        return "· " + "\n  ".join(_learners_first(verdicts[0].message))
     lines, failed = [], 0
     for verdict in verdicts:
         lines.append(f"{'✓' if verdict.status == PASSED else '✗'} {verdict.check}  {verdict.seconds * 1000:.0f} ms")
         failed += verdict.status != PASSED
         if verdict.status == PASSED or failed > 1:
             continue
-        lines += [f"    {verdict.message.en}", f"    {verdict.message.zh}"]
+        lines += [f"    {said}" for said in _learners_first(verdict.message)]
         # A hidden check compares on random inputs: its numbers would teach nothing and give the inputs away.
         if verdict.check.startswith("hidden_") and verdict.status == FAILED:
             continue
@@ -173,6 +174,11 @@ def report(verdicts: list[Verdict]) -> str:
     if failed > 1:
         lines.append("Begin with the first failed check: the others often follow from it. | 先改第一个未通过的检查：其余的常由它引起。")
     return "\n".join(lines)
+
+
+def _learners_first(said: Message) -> tuple[str, str]:
+    """Both languages, that of the notebook first."""
+    return (text(said.en, said.zh), text(said.zh, said.en))
 
 
 def _still_open(error: str) -> Message:

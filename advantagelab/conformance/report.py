@@ -26,14 +26,17 @@ class Report:
     def passed(self) -> int:
         return sum(result == PASSED for result in self.checks.values())
 
-    def __repr__(self) -> str:
+    def _count(self) -> str:
         n = len(self.checks)
+        return f"{self.passed} of {n} passed | 共 {n} 项，通过 {self.passed} 项" if n else "nothing was compared | 没有核对"
+
+    def __repr__(self) -> str:
         lines = [
             f"{self.title}: {self.status} | {CHINESE[self.status]}",
             f"  reason    | 原因    {self.reason}",
             f"  versions  | 版本    {', '.join(f'{package} {version}' for package, version in self.versions.items())}",
             f"  framework | 框架    {self.framework_path}",
-            f"  checks    | 核对    {self.passed} of {n} passed | 共 {n} 项，通过 {self.passed} 项",
+            f"  checks    | 核对    {self._count()}",
         ]
         for name, result in self.checks.items():
             lines.append(f"    ✓ {name}" if result == PASSED else f"    ✗ {name}\n        {result}")

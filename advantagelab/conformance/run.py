@@ -63,7 +63,8 @@ def _require_trl():
     try:
         found = version("trl")
     except PackageNotFoundError:
-        raise _Stop(SKIPPED, f"TRL is not installed: {INSTALL} | 未安装 TRL：{INSTALL}") from None
+        raise _Stop(SKIPPED, f"TRL is not installed: {INSTALL} (in a checkout: make env ENV=pt-cpu) | "
+                              f"未安装 TRL：{INSTALL}（在仓库里：make env ENV=pt-cpu）") from None
     if found not in SpecifierSet(TRL_RANGE):
         raise _Stop(INCOMPATIBLE, f"trl {found} is not a tested version: {INSTALL} | trl {found} 不是测试过的版本：{INSTALL}")
     try:

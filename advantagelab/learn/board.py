@@ -19,10 +19,11 @@ def progress() -> None:
         return
     lesson, marks = the_lesson(), recall()
     rows = _rows(lesson, marks)
-    others = [(f"{each['number']} {text(*each['title'])}", _share(each, marks)) for each in lesson.course if each["lesson"] != lesson.name]
+    others = [(f"{each['notebook']}: {text(*each['title'])}", _share(each, marks))
+              for each in lesson.course if each["lesson"] != lesson.name]
     where = _where(lesson)
     head = ["TODO", text("function", "函数"), text("state", "状态"), text("last mistake", "最近的错误")]
-    plain = [*("  ".join(cell for cell in row if cell) for row in rows), *(f"{name}: {share}" for name, share in others), where]
+    plain = [*("  ".join(cell for cell in row if cell) for row in rows), *("  ".join(other) for other in others), where]
     rich = [_table(head, [[as_html(cell) for cell in row] for row in rows])] if rows else []
     rich += [_table([text("other lessons", "其他各课"), text("done", "完成")], [[html.escape(cell) for cell in row] for row in others]),
              f"<p>{html.escape(where)}</p>"]

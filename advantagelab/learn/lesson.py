@@ -33,7 +33,7 @@ class Lesson:
     name: str
     solved: bool  # the solved notebook, whose checks say nothing of the learner
     todos: dict[str, Todo]
-    course: list[dict]  # in order: lesson (its name), number, title (a Pair), todos (names of functions)
+    course: list[dict]  # in order: lesson (its name), notebook (of its file), title (a Pair), todos (names of functions)
 
 
 _open: Lesson | None = None

@@ -55,7 +55,7 @@ def _heading(cells: list[Cell], key: str, language: str) -> str:
 
 
 def _lessons(course: Course) -> list[dict]:
-    return [{"lesson": entry.name, "number": entry.number, "title": entry.title,
+    return [{"lesson": entry.name, "notebook": entry.notebook, "title": entry.title,
              "todos": _functions(*(file.read_text(encoding="utf-8") for file in course.algorithm_files(entry)))} for entry in course.lessons]
 
 

@@ -16,6 +16,7 @@ from fontTools.ttLib import TTFont
 
 import lessons._build.build as builder
 import lessons._build.notebook as notebook_module
+import lessons._build.payload as payload_module
 from lessons.__main__ import main
 from lessons._build.course import ROOT, read_course
 from lessons._build.lesson import read_lesson
@@ -597,12 +598,20 @@ def test_the_set_up_cell_unpacks_every_file_as_it_was(tmp_path):
     source += "\nimport pathlib\nfolder = pathlib.Path(advantagelab.__file__).parents[1]\n" + (
         "for file in sorted(folder.rglob('*')):\n    if file.is_file() and '__pycache__' not in file.parts:\n"
         "        print(hashlib.sha256(file.read_bytes()).hexdigest(), file.relative_to(folder).as_posix())\n")
-    (tmp_path / "cell.py").write_text("import hashlib\n" + source, encoding="utf-8")
+    opening = ("import hashlib, sys\n"  # a package installed as editable also answers for a submodule that the copy lacks
+               "sys.meta_path[:] = [finder for finder in sys.meta_path if 'Editable' not in getattr(finder, '__name__', '')]\n")
+    (tmp_path / "cell.py").write_text(opening + source, encoding="utf-8")
     done = subprocess.run([sys.executable, "cell.py"], cwd=tmp_path, capture_output=True, text=True,
                           env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"})
     assert done.returncode == 0, done.stderr
     listed = dict(reversed(line.split(" ", 1)) for line in done.stdout.splitlines()[1:])
     assert listed == {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+
+
+def test_refuses_a_file_that_imports_what_is_not_carried(monkeypatch):
+    monkeypatch.setattr(payload_module, "ALWAYS", tuple(part for part in payload_module.ALWAYS if part != "message.py"))
+    with pytest.raises(Refused, match=r"advantagelab/checking/\w+\.py: it imports advantagelab/message, which the notebook does not carry"):
+        payload_files("widgets.baselines()")
 
 
 def test_refuses_a_payload_over_its_limit(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from .course import ROOT
 from .font_subset import subset_for
 from .refusal import Refused
 
-ALWAYS = ("__init__.py", "language.py", "message.py", "checking", "fonts", "learn")
+ALWAYS = ("__init__.py", "language.py", "message.py", "one_line.py", "checking", "fonts", "learn")
 # What a notebook carries only if its code imports it. A lesson's never carries the reference, the trainers, or hidden checks.
 ON_DEMAND = ("conformance", "tinylm")
 TRAINERS = ("algorithms", "conformance", "trainers")  # the trainers, and what they import
@@ -39,7 +39,21 @@ def payload_files(notebook_code: str, package: Path = ROOT / "advantagelab", wit
     drawn = set("".join(_words(name, content) for name, content in files.items() if name.startswith(DRAWING)))
     files[FONT] = subset_for(frozenset(character for character in drawn if character.isprintable()))
     files["advantagelab/fonts/OFL.txt"] = (package / "fonts" / "OFL.txt").read_bytes()
+    _refuse_what_is_not_carried(files, package)
     return files
+
+
+def _refuse_what_is_not_carried(files: dict[str, bytes], package: Path) -> None:
+    """In a checkout such an import works, so that no other test of a notebook there would miss the file."""
+    for name in sorted(name for name in files if name.endswith(".py")):
+        for node in ast.walk(ast.parse(files[name])):
+            if not isinstance(node, ast.ImportFrom) or not node.level:
+                continue
+            folder = Path(name).parents[node.level - 1]
+            for module in [node.module] if node.module else [alias.name for alias in node.names]:
+                path = folder.joinpath(*module.split(".")).as_posix()
+                if not {f"{path}.py", f"{path}/__init__.py"} & files.keys():
+                    raise Refused(package.parent / name, f"it imports {path}, which the notebook does not carry (lessons/_build/payload.py)")
 
 
 def _words(name: str, content: bytes) -> str:

@@ -3,6 +3,7 @@
 import contextlib
 import importlib.util
 import os
+import re
 import types
 from collections import Counter
 from collections.abc import Iterator
@@ -27,6 +28,8 @@ from .sandbox import SandboxError
 from .submission import Ungradable
 from .submitted import Astray
 from .task import Handed, Setup
+
+TRIED = "<!-- python -m autograder try -->\n"  # how `try` ends its pages, and knows them again
 
 
 def grade_command(folder: Path, lesson: str | None, student: str | None, workers: int, executor: str | None, checks: Path | None,
@@ -96,7 +99,7 @@ def export_command(folder: Path | None, lesson: str, form: str, output: Path | N
     if form == "gradescope":
         from .gradescope import write_autograder
 
-        output = output or Path(f"{read_course().lesson(lesson).notebook}-gradescope.zip")
+        output = output or (folder or Path()) / f"{read_course().lesson(lesson).notebook}-gradescope.zip"
         if seed is None and folder is not None:
             seed = open_course(folder).seed()
         write_autograder(lesson, output, seed, checks_source(checks))
@@ -113,11 +116,18 @@ def export_command(folder: Path | None, lesson: str, form: str, output: Path | N
     return 0
 
 
-def try_command(lesson: str, file: Path, output: Path, checks: Path | None, seed: int | None, unsafe: bool) -> int:
-    """One file as its author would see it graded. Exit status: 0 if every check passes, 1 if not, 2 if it cannot be graded."""
+def try_command(lesson: str, file: Path, output: Path | None, checks: Path | None, seed: int | None, unsafe: bool) -> int:
+    """One file as its author would see it graded. Exit status: 0 if every check passes, 1 if not, 2 if it cannot be graded.
+
+    The page of a file that is graded is written here, over an earlier one of this command, never over any other file.
+    """
     from .grade import grade
 
     entry = read_course().lesson(lesson)
+    output = output or Path(re.split(r"\.ipynb", file.name, maxsplit=1, flags=re.IGNORECASE)[0] + "-feedback.html")
+    if os.path.lexists(output) and not (output.is_file() and output.read_bytes().endswith(TRIED.encode())):
+        raise CourseError(f"{output} is there already, and `try` did not write it: name another with --output; nothing was changed | "
+                          f"{output} 已存在，且不是 try 写的：请用 --output 另取文件名；没有改动任何内容")
     try:
         data = read_file(file)
     except Ungradable as refused:
@@ -126,11 +136,11 @@ def try_command(lesson: str, file: Path, output: Path, checks: Path | None, seed
     with _sandbox_needed():
         graded = grade(setup, Handed(file.stem, entry.notebook, lesson, file.name, data))
     record = graded.record
-    write_whole(output, feedback_page(record, nbformat.reads(graded.notebook, 4), marks_of(record), {}))
     print(_told(record))
-    print(output)
     if record.status != GRADED:
         return 2
+    write_whole(output, feedback_page(record, nbformat.reads(graded.notebook, 4), marks_of(record), {}) + TRIED)
+    print(output)
     return 0 if all(question.score == question.points for question in record.questions if question.function) else 1
 
 

@@ -22,6 +22,7 @@ from autograder.record import read_record
 from lessons._build.notebook import build_notebook
 from tests import needs
 from tests.grading import ADVANTAGES, LOSS, POINTS, RLOO, SUM, WRITTEN, make_course, rloo
+from tests.needs import ROOT
 
 NEGATED = "advantages = torch.zeros_like(rewards) - 1.0"
 # Right, as far as the course's own checks look; wrong for a size that only an instructor's check has.
@@ -230,6 +231,25 @@ def test_try_exit_statuses(graded, tmp_path, capsys):
     assert run("try", "rloo", tmp_path / "right.ipynb", *page)[0] == 0
     assert run("try", "rloo", tmp_path / "empty.ipynb", *page)[0] == 2
     assert run("try", "rloo", tmp_path / "none.ipynb", *page)[0] == 2 and "none.ipynb" in capsys.readouterr().err
+
+
+def test_try_names_its_page_after_the_file_and_writes_over_no_other_s(graded, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hers.ipynb.txt").write_bytes(notebook())
+    (tmp_path / "other.ipynb").write_bytes((ROOT / "notebooks" / "en" / "04_grpo.ipynb").read_bytes())
+    page = tmp_path / "hers-feedback.html"
+    page.write_text("mine")
+    assert run("try", "rloo", "hers.ipynb.txt")[0] == 2 and page.read_text() == "mine" and "did not write it" in capsys.readouterr().err
+    assert run("try", "rloo", "hers.ipynb.txt", "--output", "hers.ipynb.txt")[0] == 2
+    assert (tmp_path / "hers.ipynb.txt").read_bytes() == notebook()
+    page.unlink()
+    for _ in range(2):  # its own page of before it replaces
+        status, said = run("try", "rloo", "hers.ipynb.txt")
+        assert status == 0 and said.endswith(f"\n{page.name}\n") and "Score: 10 / 12" in page.read_text(encoding="utf-8")
+    status, said = run("try", "rloo", "other.ipynb")
+    assert status == 2 and "another lesson: 04_grpo" in said
+    assert sorted(file.name for file in tmp_path.glob("*.html")) == [page.name]
+    assert {"/*-feedback.html", "*-gradescope.zip"} <= set((ROOT / ".gitignore").read_text().split())
 
 
 # Words in place of a traceback

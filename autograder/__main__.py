@@ -123,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
 
     trial = commands.add_parser("try", help="grade one file and show what its author would see | 试评一份文件",
                                 description="Grade one file outside any course, and write here the page that its author would see. Exit "
-                                            "status: 0 every check passes, 1 one does not, 2 it cannot be graded, and then there is no page. | "
+                                            "status: 0 every check passes, 1 one does not, 2 it cannot be graded: then there is no page. | "
                                             "在课程之外试评一份文件，并在当前文件夹生成作者会看到的反馈页。"
                                             "退出码：0 检查全部通过，1 有未通过的，2 无法评阅（不生成反馈页）。")
     trial.add_argument("lesson", metavar="LESSON", help="rloo or 03_rloo | rloo 或 03_rloo")

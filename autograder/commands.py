@@ -41,9 +41,9 @@ def grade_command(folder: Path, lesson: str | None, student: str | None, workers
     if student is not None:
         entries = [entry for entry in entries if any(name == student for name, _ in course.submitted.of(entry.notebook))]
         if not entries:
-            there = "".join(f"\n{work}" for work in _astray(course, student))
+            there = "".join(f"\n{work}" for work in _astray(course, student, lesson))
             raise CourseError(f"nothing was handed in by {student} | 没有 {student} 提交的作业{there}")
-    ungradable, waiting = 0, 0
+    ungradable, waiting, handed_in = 0, 0, 0
     with only_run(course), Crew(_executors(executor, workers)) as crew:
         for entry in entries:
             with _sandbox_needed():
@@ -53,12 +53,17 @@ def grade_command(folder: Path, lesson: str | None, student: str | None, workers
                 gradebook.store_late_penalties(entry.notebook)
                 waits = gradebook.waiting(entry.notebook)
             refused = [record for record in records if record.status != GRADED]
-            print(_summary(entry, summary.graded, summary.unchanged, refused))
+            if summary.graded or summary.unchanged:
+                print(_summary(entry, summary.graded, summary.unchanged, refused))
+            handed_in += len(summary.graded) + summary.unchanged
             ungradable += len(refused)
             waiting += sum(waits.get(record.student, 0) for record in records if record.status == GRADED)
-    astray = _astray(course, student)
+    astray = _astray(course, student, lesson)
     for work in astray:
         print(work)
+    if not handed_in:
+        print(f"nothing was handed in: {course.submitted.folder} | 没有提交的作业：{course.submitted.folder}")
+        return 1 if astray else 0
     print(_next(course, waiting, folder))
     return 1 if ungradable or astray else 0
 
@@ -84,7 +89,7 @@ def feedback_command(folder: Path, lesson: str | None, student: str | None) -> i
         names = ", ".join(map(shown, stale[:4])) + (" …" if len(stale) > 4 else "")
         print(f"not graded as they are now: {len(stale)} ({names}); first: python -m autograder grade {folder} | "
               f"现有文件尚未评阅：{len(stale)} 份（{names}）；请先运行 python -m autograder grade {folder}")
-    for work in _astray(course, student):
+    for work in _astray(course, student, lesson):
         print(work)
     place = course.folder("feedback", "STUDENT", "ASSIGNMENT")
     print(f"pages: {made} in {place}; with answers that nobody has marked yet: {unmarked}; of ungradable files: {ungradable} | "
@@ -110,7 +115,7 @@ def export_command(folder: Path | None, lesson: str, form: str, output: Path | N
         (entry,) = course.lessons(lesson)
         output = output or folder / f"{entry.notebook}.{form}"
         write_table(course, entry.notebook, form, output)
-        for work in course.submitted.astray():
+        for work in course.submitted.astray(entry.notebook):
             print(work)
     print(output)
     return 0
@@ -214,8 +219,9 @@ def _summary(entry: LessonEntry, records: list[Record], unchanged: int, refused:
     return "\n".join(lines)
 
 
-def _astray(course: CourseFolder, student: str | None) -> list[Astray]:
-    return [work for work in course.submitted.astray() if student in (None, work.student)]
+def _astray(course: CourseFolder, student: str | None, lesson: str | None) -> list[Astray]:
+    found = course.submitted.astray(lesson and read_course().lesson(lesson).notebook)
+    return [work for work in found if student in (None, work.student)]
 
 
 def _next(course: CourseFolder, waiting: int, folder: Path) -> str:

@@ -6,14 +6,19 @@ import hashlib
 import io
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from advantagelab.message import Message
 
 from .course_folder import CourseFolder
 from .gradebook import GradebookReader
 from .intake import read_file
+from .intake.files import NO_FILE
 from .record import GRADED, Record, read_record, write_whole
 from .submission import Ungradable
+from .submitted import has_one_file
 
 STATUS = {
     "graded": "graded | 已评阅", "manual": "needs manual grading | 待人工批改", "ungradable": "ungradable | 无法评阅",
@@ -47,9 +52,11 @@ class Row:
 def rows_of(course: CourseFolder, gradebook: GradebookReader, assignment: str) -> list[Row]:
     """All students of the gradebook and all who have a folder in `submitted`."""
     people, submitted, astray = gradebook.students(), course.submitted, {}
-    for work in submitted.astray():
-        if work.student and work.assignment in (None, assignment):
+    for work in submitted.astray(assignment):
+        if work.student:
             astray.setdefault(work.student, []).append(str(work))
+    for student in submitted.empty(assignment):
+        astray.setdefault(student, []).append(str(NO_FILE))
     folders = dict(submitted.of(assignment))
     return [_row(course, gradebook, assignment, student, people.get(student, ("", "", "")), folders.get(student), astray.get(student, []))
             for student in sorted({*people, *submitted.students(), *folders})]
@@ -61,8 +68,11 @@ def _row(course: CourseFolder, gradebook: GradebookReader, assignment: str, stud
     marks = gradebook.marks(assignment, student) if record else {}
     points = {key: mark.points for key, mark in marks.items()}
     known = [score for score in points.values() if score is not None]
-    if not record:
-        status = "waiting" if folder else "absent"
+    if not folder and (not record or record.status != GRADED and not known):
+        status, record = "absent", None
+        astray = [*astray, *map(str, _elsewhere(course, student, assignment))]
+    elif not record:
+        status = "waiting"
     elif folder and not is_graded(record, folder):
         status = "waiting"
     elif record.status != GRADED and not known:
@@ -72,6 +82,14 @@ def _row(course: CourseFolder, gradebook: GradebookReader, assignment: str, stud
     reason = "; ".join(astray) if status == "absent" else str(record.reason or "") if status != "waiting" else ""
     return Row(student, *person, STATUS[status], reason, points,
                sum(known) if known else None, gradebook.late_penalty(assignment, student) if known else 0.0, record)
+
+
+def _elsewhere(course: CourseFolder, student: str, assignment: str) -> Iterator[Message]:
+    """A folder whose only file was graded holds no other lesson's, and need not be read, which takes long in a large class."""
+    for other in sorted(course.assignments() - {assignment}):
+        record = read_record(course.record_file(student, other))
+        if not (record and record.status == GRADED and has_one_file(course.submitted.folder / student / other)):
+            yield from course.submitted.elsewhere(student, assignment, other)
 
 
 def is_graded(record: Record, folder: Path) -> bool:

@@ -100,6 +100,34 @@ def test_who_handed_in_to_the_wrong_place_has_a_row_that_says_so(course):
                      "right": ("needs manual grading", 10.0, "")}
 
 
+def test_a_notebook_in_the_folder_of_another_lesson_is_said_where_it_is_missing(course):
+    (course.root / "source" / "00_start_here").mkdir()
+    for student, language in (("alone", "en"), ("学号 甲", "zh")):
+        write_whole(course.root / "submitted" / student / "00_start_here" / "a.ipynb",
+                    (ROOT / "notebooks" / language / f"{RLOO}.ipynb").read_bytes())
+    write_whole(course.root / "submitted" / "学号 甲" / "00_start_here" / "b.ipynb",
+                (ROOT / "notebooks" / "zh" / "00_start_here.ipynb").read_bytes())
+    write_whole(course.root / "submitted" / "right" / "00_start_here" / "b.ipynb",
+                (ROOT / "notebooks" / "zh" / "00_start_here.ipynb").read_bytes())
+    found = {student: (row["status"].partition(" | ")[0], row["reason"]) for student, row in rows(course).items()}
+    assert found == {student: ("not submitted", place and f"{RLOO}'s notebook lies in {place} | {RLOO} 的 notebook 放在了 {place} 中")
+                     for student, place in (("alone", "alone/00_start_here/"), ("学号 甲", "学号 甲/00_start_here/"), ("right", ""))}
+
+
+def test_an_empty_folder_is_not_submitted_also_if_an_earlier_grading_found_it_ungradable(course):
+    (course.root / "submitted" / "new" / RLOO).mkdir(parents=True)
+    grade(course, ungradable_record("before", file=""))
+    grade(course, ungradable_record("marked", file=""))
+    by_hand(course, "marked", SUM, 1.0)
+    for student in ("before", "marked"):
+        (course.root / "submitted" / student / RLOO / f"{RLOO}.ipynb").unlink()
+    found = {student: (row["status"].partition(" | ")[0], row["score"], row["reason"].partition(" | ")[0])
+             for student, row in rows(course).items()}
+    assert found == {"new": ("not submitted", None, "There is no file in the folder."),
+                     "before": ("not submitted", None, "There is no file in the folder."),
+                     "marked": ("needs manual grading", 1.0, "The file is empty.")}
+
+
 def test_a_table_tells_seeds_apart_and_holds_none(course):
     for student, seed in (("a", 2**47 + 1), ("b", 2**47 + 1), ("c", 2**47 + 2)):
         grade(course, make_record(student, file=EMPTY, seed=seed))
@@ -111,7 +139,7 @@ def test_scores_of_files_that_are_gone_are_kept(course):
     grade(course, make_record("s1", file=EMPTY))
     by_hand(course, "s1", WRITTEN, 2.0)
     (course.root / "submitted" / "s1" / RLOO / f"{RLOO}.ipynb").unlink()
-    assert rows(course)["s1"]["status"].startswith("not graded yet")
+    assert rows(course)["s1"]["status"].startswith("graded") and rows(course)["s1"]["score"] == 12.0
     (course.root / "submitted" / "s1" / RLOO).rmdir()
     assert rows(course)["s1"]["status"].startswith("graded") and rows(course)["s1"]["score"] == 12.0
 

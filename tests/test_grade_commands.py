@@ -104,15 +104,16 @@ def content(course) -> list[str]:
 RIGHT = {**POINTS, WRITTEN: None}
 EXPECTED = {
     "en-right": RIGHT, "学号 甲": RIGHT, "=1+1": {**RIGHT, ADVANTAGES: 0.0}, "-untouched": dict.fromkeys(POINTS, 0.0), "bom": RIGHT,
-    "empty": dict.fromkeys(POINTS), "script": dict.fromkeys(POINTS), "no-file": dict.fromkeys(POINTS),
+    "empty": dict.fromkeys(POINTS), "script": dict.fromkeys(POINTS),
 }
 
 
 def test_every_file_gets_its_score_or_a_reason(graded):
     course, status, said = graded
     assert {student: points(course, student) for student in EXPECTED} == EXPECTED
-    assert status == 1 and "5 graded, 3 ungradable, 0 unchanged" in said
-    for student in ("empty", "script", "no-file"):
+    assert status == 1 and "5 graded, 2 ungradable, 0 unchanged" in said
+    assert "no-file" not in said
+    for student in ("empty", "script"):
         assert re.search(rf"^  {student}: ungradable: .+ \| 无法评阅：.+$", said, re.M), student
     assert "byte order mark" in re.search("^  bom: .*$", said, re.M)[0] and "timestamp.txt" in re.search("^  学号 甲: .*$", said, re.M)[0]
     assert "not graded, flat.ipynb" in said and "isolation: " in said and "Traceback" not in said
@@ -134,7 +135,7 @@ def test_every_student_has_a_record_a_notebook_and_what_they_handed_in(graded):
 def test_feedback_for_everyone_in_their_language(graded):
     course, _, _ = graded
     status, said = run("feedback", course.root)
-    assert status == 0 and "pages: 8 in " in said and "nobody has marked yet: 4; of ungradable files: 3" in said
+    assert status == 0 and "pages: 7 in " in said and "nobody has marked yet: 4; of ungradable files: 2" in said
     assert "not graded, flat.ipynb" in said
     pages = {student: (course.root / "feedback" / student / RLOO / f"{RLOO}.html").read_text(encoding="utf-8") for student in EXPECTED}
     assert "<script>" not in "".join(pages.values()) and not re.search(r"\b(?:src|href)=|url\(", "".join(pages.values()))
@@ -154,6 +155,7 @@ def test_the_table_has_them_all(graded):
         rows = {row["student_id"]: row for row in csv.DictReader(file)}
     assert {student: row["score"] for student, row in rows.items()} == {
         "en-right": "10", "学号 甲": "10", "'=1+1": "7", "'-untouched": "0", "bom": "10", "empty": "", "script": "", "no-file": ""}
+    assert rows["no-file"]["status"].startswith("not submitted")
     assert rows["empty"]["status"].startswith("ungradable") and rows["en-right"]["status"].startswith("needs manual")
     assert rows["'-untouched"]["status"].startswith("graded")
     assert run("export", course.root, "--lesson", "rloo", "--format", "xlsx", "--output", course.root / "a.xlsx")[0] == 0
@@ -164,8 +166,8 @@ def test_again_nothing_is_graded_and_nothing_changes(graded):
     course, _, _ = graded
     before = content(course)
     status, said = run("grade", course.root)
-    assert status == 1 and "0 graded, 0 ungradable, 8 unchanged" in said and content(course) == before
-    assert len(re.findall(r": ungradable: ", said)) == 3 and "isolation" not in said and "graded again" not in said
+    assert status == 1 and "0 graded, 0 ungradable, 7 unchanged" in said and content(course) == before
+    assert len(re.findall(r": ungradable: ", said)) == 2 and "isolation" not in said and "graded again" not in said
 
 
 def test_a_new_file_and_a_changed_check_leave_a_person_s_marks_alone(graded, tmp_path):
@@ -267,6 +269,19 @@ def test_a_wrong_call_is_answered(tmp_path, capsys, arguments, said):
     make_course(tmp_path)
     assert main([str(tmp_path) if argument == "{}" else argument for argument in arguments.split()]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_lessons_that_nobody_handed_in_are_passed_over(tmp_path):
+    course = make_course(tmp_path)
+    assert run("grade", course.root) == (0, f"nothing was handed in: {tmp_path}/submitted | 没有提交的作业：{tmp_path}/submitted\n")
+    (tmp_path / "submitted").mkdir()
+    (tmp_path / "submitted" / "flat.ipynb").write_bytes((ROOT / "notebooks" / "zh" / "04_grpo.ipynb").read_bytes())
+    (tmp_path / "source" / "04_grpo").mkdir()
+    status, said = run("grade", course.root)
+    assert status == 1 and "not graded, flat.ipynb" in said and "0 graded" not in said
+    assert "flat.ipynb" not in run("grade", course.root, "--lesson", "rloo")[1]
+    assert "flat.ipynb" not in run("export", course.root, "--lesson", "rloo", "--format", "csv")[1]
+    assert "flat.ipynb" not in run("feedback", course.root, "--lesson", "rloo")[1]
 
 
 def test_without_anything_graded_there_is_no_feedback(tmp_path):

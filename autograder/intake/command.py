@@ -54,6 +54,9 @@ def intake_command(folder: Path) -> int:
         file = [shown(handed.found.file.name)] if handed.found.file else []
         print("  ".join([shown(handed.student), assignment, *file, said]), flush=True)
         total, gradable = total + 1, gradable + good
+    for assignment in lessons.of_assignment if submitted else ():
+        for student in submitted.empty(assignment) if assignment in submitted.assignments else ():
+            print(f"{shown(student)}  {assignment}  not submitted: {NO_FILE.en} | 未提交：{NO_FILE.zh}")
     astray = submitted.astray() if submitted else []
     for work in astray:
         print(work)

@@ -1,6 +1,8 @@
 """One submission from bytes to a record: intake, judge, record. Knows nothing of folders or gradebooks, and runs in any process."""
 
 import functools
+import hashlib
+import json
 import re
 import types
 from dataclasses import replace
@@ -113,16 +115,23 @@ def _why_missing(function: str, cell: CellOutcome | None) -> Message:
 def _question_records(lesson: Lesson, submission: Submission, judgement: Judgement) -> tuple[QuestionRecord, ...]:
     results, records = {result.key: result for result in judgement.questions}, []
     for key, answer_key, function, points in _places(lesson):
-        untouched = answer_key in submission.untouched
+        untouched, answer = answer_key in submission.untouched, _digest(submission.notebook.cells, answer_key, function)
         if answer_key in submission.ambiguous:
-            records.append(QuestionRecord(key, answer_key, function, points, None, False, note=AMBIGUOUS))
+            records.append(QuestionRecord(key, answer_key, function, points, None, False, note=AMBIGUOUS, answer=answer))
         elif function is None:
-            records.append(QuestionRecord(key, answer_key, None, points, 0.0 if untouched else None, untouched))
+            records.append(QuestionRecord(key, answer_key, None, points, 0.0 if untouched else None, untouched, answer=answer))
         else:
             result = results[key]
             records.append(QuestionRecord(key, answer_key, function, points, result.score, untouched,
-                                          tuple(_check_result(verdict) for verdict in result.verdicts), result.note))
+                                          tuple(_check_result(verdict) for verdict in result.verdicts), result.note, answer))
     return tuple(records)
+
+
+def _digest(cells: list[nbformat.NotebookNode], answer_key: str, function: str | None) -> str:
+    """Of an answer: its cell's text and pictures; of code with the student's own cells of code, which may hold the rest of it."""
+    parts = [cell for cell in cells if cell.id == answer_key or function and cell.cell_type == "code" and cell.id.startswith("added-")]
+    content = [[cell.source, cell.get("attachments", {})] for cell in parts]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _check_result(verdict: Verdict) -> CheckResult:

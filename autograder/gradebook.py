@@ -105,13 +105,13 @@ class GradebookWriter(GradebookReader):
         submission.timestamp = timestamp
         notebook = self._notebook(record.assignment, record.student)
         questions = {question.key: question for question in record.questions}
-        new_file = _is_new_file(read_record(self._course.record_file(record.student, record.assignment)), record)
+        new = _new_answers(read_record(self._course.record_file(record.student, record.assignment)), record)
         for grade in notebook.grades:
             score = questions[grade.name].score
             changed, grade.auto_score = grade.auto_score != score, score
             if grade.manual_score is None:
                 grade.needs_manual_grade = score is None
-            elif changed or new_file:  # who graded by hand looks again: what they saw is no longer what is there
+            elif changed or grade.name in new:  # who graded by hand looks again: what they saw is no longer what is there
                 grade.needs_manual_grade = True
         answers = {question.answer_key: question for question in record.questions}
         for comment in notebook.comments:
@@ -131,8 +131,12 @@ class GradebookWriter(GradebookReader):
             self._gradebook.db.commit()
 
 
-def _is_new_file(earlier: Record | None, record: Record) -> bool:
-    return earlier is None or earlier.sha256 != record.sha256
+def _new_answers(earlier: Record | None, record: Record) -> set[str]:
+    """The questions whose answer is another than before, or may be."""
+    if earlier and earlier.sha256 == record.sha256:
+        return set()
+    before = {question.key: question.answer for question in earlier.questions} if earlier else {}
+    return {question.key for question in record.questions if not question.answer or question.answer != before.get(question.key)}
 
 
 def _comment(record: Record, question: QuestionRecord) -> str | None:

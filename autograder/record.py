@@ -25,7 +25,10 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class QuestionRecord:
-    """key: of the cell that carries the points, nbgrader's grade id; points: at most; score: None if a person has to grade."""
+    """key: of the cell that carries the points, nbgrader's grade id; points: at most; score: None if a person has to grade.
+
+    answer: a digest that tells one answer from another, "" if there is none to tell
+    """
 
     key: str
     answer_key: str  # of the cell that holds the student's answer; a written answer carries its points itself
@@ -35,6 +38,7 @@ class QuestionRecord:
     untouched: bool
     checks: tuple[CheckResult, ...] = ()
     note: Message | None = None  # "stopped at the time limit", …
+    answer: str = ""
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,26 @@ def test_both_languages_get_the_same():
         check for question in given[1].questions for check in question.checks]
 
 
+def test_a_record_tells_which_answers_are_others():
+    """By what a mark is brought up again: not by a newline at the end of the file, nor by another answer."""
+    def answers(data) -> dict[str, str]:
+        return {question.key: question.answer for question in grade(SETUP, handed(data)).record.questions}
+
+    def cell(made, key):
+        return next(cell for cell in made.cells if cell.id == key)
+
+    def differ(edit) -> set[str]:
+        other = answers(notebook(edit=edit))
+        return {key for key in POINTS if other[key] != before[key]}
+
+    before, code = answers(notebook()), set(POINTS) - {WRITTEN}
+    assert set(before) == set(POINTS) and all(before.values()) and before == answers(nbformat.writes(notebook()).encode() + b"\n\n")
+    assert differ(lambda made: cell(made, WRITTEN).update(source="Another.")) == {WRITTEN}
+    assert differ(lambda made: cell(made, WRITTEN).update(attachments={"a.png": {"image/png": "AAAA"}})) == {WRITTEN}
+    assert differ(lambda made: made.cells.append(nbformat.v4.new_code_cell("helper = 1"))) == code
+    assert differ(lambda made: made.cells.append(nbformat.v4.new_markdown_cell("A note."))) == set()
+
+
 def test_two_answers_and_no_original_wait_for_a_person():
     def copy_answer(made):
         (place,) = [number for number, cell in enumerate(made.cells) if cell.id == "leave-one-out-advantages"]

@@ -173,13 +173,14 @@ def test_again_nothing_is_graded_and_nothing_changes(graded):
 def test_a_new_file_and_a_changed_check_leave_a_person_s_marks_alone(graded, tmp_path):
     course, _, _ = graded
     with Gradebook(course.db_url) as gradebook:
-        for student in ("en-right", "bom"):
+        for student in ("en-right", "bom", "学号 甲"):
             grade = gradebook.find_grade(WRITTEN, RLOO, RLOO, student)
             grade.manual_score, grade.needs_manual_grade = 1.5, False
         gradebook.db.commit()
     hand_in(course, "bom", notebook(answers={**solutions(rloo()), 3: NEGATED}))
+    hand_in(course, "学号 甲", notebook("zh", written="另一个答案。"), "我的作业（最终版）.ipynb.txt")
     (tmp_path / "mine.py").write_text(PRIVATE, encoding="utf-8")
-    for student in ("en-right", "bom"):
+    for student in ("en-right", "bom", "学号 甲"):
         _, said = run("grade", course.root, "--student", student, "--workers", "1", "--checks", tmp_path / "mine.py")
         assert "1 graded, 0 ungradable, 0 unchanged" in said and "your own checks are new" in said and "flat.ipynb" not in said
     assert points(course, "en-right") == {**POINTS, LOSS: 0.0, WRITTEN: 1.5}
@@ -188,8 +189,9 @@ def test_a_new_file_and_a_changed_check_leave_a_person_s_marks_alone(graded, tmp
     page = (course.root / "feedback" / "en-right" / RLOO / f"{RLOO}.html").read_text(encoding="utf-8")
     assert "hidden_rloo_policy_loss_is_mine" in page and "the instructor&#x27;s own" in page
     with Gradebook(course.db_url) as gradebook:
-        waits = {student: gradebook.find_grade(WRITTEN, RLOO, RLOO, student).needs_manual_grade for student in ("en-right", "bom")}
-    assert waits == {"en-right": False, "bom": True}
+        waits = {student: gradebook.find_grade(WRITTEN, RLOO, RLOO, student).needs_manual_grade
+                 for student in ("en-right", "bom", "学号 甲")}
+    assert waits == {"en-right": False, "bom": False, "学号 甲": True} and points(course, "学号 甲")[WRITTEN] == 1.5
 
 
 def test_feedback_says_what_it_is_not_up_to_date_with(graded):

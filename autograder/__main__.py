@@ -114,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
 
     export = commands.add_parser("export", help="scores as a table, or an autograder for Gradescope | 导出成绩表，或 Gradescope 评分包")
     export.add_argument("folder", nargs="?", **COURSE)
-    export.add_argument("--lesson", metavar="NAME", required=True, help="rloo or 03_rloo | rloo 或 03_rloo")
+    export.add_argument("--lesson", metavar="NAME", help="only this lesson (default: all, with a total) | 只要这一课（默认：各课及总分）")
     export.add_argument("--format", choices=("csv", "xlsx", "gradescope"), required=True,
                         help="gradescope needs no COURSE; with one it takes its seed | gradescope 无需 COURSE；给出则用其种子")
     export.add_argument("--output", metavar="FILE", type=Path,

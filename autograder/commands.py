@@ -16,7 +16,7 @@ from lessons._build.lesson import read_lesson
 
 from .course_error import CourseError
 from .course_folder import CourseFolder, open_course
-from .export import is_graded, write_table
+from .export import is_graded, write_tables
 from .feedback import feedback_page, marks_of
 from .gradebook import GradebookReader, GradebookWriter
 from .intake import read_file
@@ -97,10 +97,13 @@ def feedback_command(folder: Path, lesson: str | None, student: str | None) -> i
     return 0 if made else 1
 
 
-def export_command(folder: Path | None, lesson: str, form: str, output: Path | None, checks: Path | None, seed: int | None) -> int:
+def export_command(folder: Path | None, lesson: str | None, form: str, output: Path | None, checks: Path | None, seed: int | None) -> int:
     if form != "gradescope" and (checks, seed) != (None, None):
         raise CourseError("--checks and --seed of an export are for --format gradescope | "
                           "导出时只有 --format gradescope 用到 --checks 和 --seed")
+    if form == "gradescope" and lesson is None:
+        raise CourseError("an autograder for which lesson? export --lesson … --format gradescope | "
+                          "导出哪一课的评分包？export --lesson … --format gradescope")
     if form == "gradescope":
         from .gradescope import write_autograder
 
@@ -109,13 +112,14 @@ def export_command(folder: Path | None, lesson: str, form: str, output: Path | N
             seed = open_course(folder).seed()
         write_autograder(lesson, output, seed, checks_source(checks))
     elif folder is None:
-        raise CourseError("the scores of which course? export COURSE --lesson … | 导出哪个课程的成绩？export COURSE --lesson …")
+        raise CourseError(f"the scores of which course? export COURSE --format {form} | "
+                          f"导出哪个课程的成绩？export COURSE --format {form}")
     else:
         course = open_course(folder)
-        (entry,) = course.lessons(lesson)
-        output = output or folder / f"{entry.notebook}.{form}"
-        write_table(course, entry.notebook, form, output)
-        for work in course.submitted.astray(entry.notebook):
+        assignments = [entry.notebook for entry in course.lessons(lesson)]
+        output = output or folder / f"{assignments[0] if lesson else 'all_lessons'}.{form}"
+        write_tables(course, assignments, form, output)
+        for work in _astray(course, None, lesson):
             print(work)
     print(output)
     return 0
@@ -228,7 +232,7 @@ def _next(course: CourseFolder, waiting: int, folder: Path) -> str:
     """waiting: answers in graded files that a person has to mark."""
     feedback, export = (f"python -m autograder {command} {folder}" for command in ("feedback", "export"))
     if not waiting:
-        return f"next: {feedback}; {export} --lesson NAME --format xlsx | 接下来：{feedback}；{export} --lesson NAME --format xlsx"
+        return f"next: {feedback}; {export} --format xlsx | 接下来：{feedback}；{export} --format xlsx"
     return (f"next: answers to mark by hand: {waiting}. In {course.root} start `jupyter lab`, open nbgrader → Formgrader → Manual Grading; "
             f"then {feedback} | 接下来：有 {waiting} 个答案待人工批改：在 {course.root} 中启动 jupyter lab，"
             f"打开 nbgrader → Formgrader → Manual Grading；然后 {feedback}")

@@ -1,4 +1,7 @@
-"""Scores out of the course: one row a student, a column a question, and a status that tells a zero from a file that was not graded."""
+"""Scores out of the course: one row a student, a column a question, and a status that tells a zero from a file that was not graded.
+
+Of all lessons together a column a lesson, and a total that leaves out what has no score, from the points and from the maximum.
+"""
 
 import csv
 import functools
@@ -27,6 +30,8 @@ STATUS = {
 FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r]")  # a spreadsheet takes a text that begins so for a formula
 WIDEST = 40  # of a column in xlsx
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # cannot stand in XML
+
+Table = list[list[str | float | None]]
 
 
 @dataclass(frozen=True)
@@ -102,9 +107,39 @@ def is_graded(record: Record, folder: Path) -> bool:
         return record.status != GRADED
 
 
-def table(course: CourseFolder, assignment: str) -> list[list[str | float | None]]:
+def table(course: CourseFolder, assignment: str) -> Table:
     with GradebookReader(course) as gradebook:
-        most, rows = gradebook.max_scores(assignment), rows_of(course, gradebook, assignment)
+        return _table(gradebook.max_scores(assignment), rows_of(course, gradebook, assignment))
+
+
+def tables(course: CourseFolder, assignments: list[str]) -> dict[str, Table]:
+    """By name: the total, and a table for each assignment."""
+    with GradebookReader(course) as gradebook:
+        most = {assignment: gradebook.max_scores(assignment) for assignment in assignments}
+        rows = {assignment: rows_of(course, gradebook, assignment) for assignment in assignments}
+    return {"total": _total(most, rows), **{assignment: _table(most[assignment], rows[assignment]) for assignment in assignments}}
+
+
+def _total(most: dict[str, dict[str, float]], rows: dict[str, list[Row]]) -> Table:
+    """A row for who is in any of the tables. total_of: the points at most of the lessons that have a score; the others are in neither."""
+    points = {assignment: sum(known.values()) for assignment, known in most.items()}
+    by_student = {}
+    for assignment, some in rows.items():
+        for row in some:
+            by_student.setdefault(row.student, {})[assignment] = row
+    lines = [["student_id", "last_name", "first_name", "email", "total", "total_of", *[f"{name} (/{points[name]:g})" for name in most],
+              *[f"{name} status" for name in most], "reason"]]
+    for student, found in sorted(by_student.items()):
+        person = next(iter(found.values()))
+        scores = {name: row.score for name, row in found.items() if row.score is not None}
+        lines.append([student, person.last_name, person.first_name, person.email, sum(scores.values()) if scores else None,
+                      sum(points[name] for name in scores) if scores else None, *[scores.get(name) for name in most],
+                      *[found[name].status for name in most],
+                      "; ".join(f"{name}: {row.reason}" for name, row in found.items() if row.reason)])
+    return lines
+
+
+def _table(most: dict[str, float], rows: list[Row]) -> Table:
     header = ["student_id", "last_name", "first_name", "email", "status", "score", "max_score", "raw_score", "late_penalty",
               *[f"{key} (/{points:g})" for key, points in most.items()],
               "reason", "repairs", "isolation", "grader", "seed_fingerprint", "notebook_sha256", "graded_at"]
@@ -125,7 +160,7 @@ def fingerprint(seed: int) -> str:
     return hashlib.pbkdf2_hmac("sha256", str(seed).encode(), b"advantagelab", 200_000).hex()[:8]
 
 
-def as_csv(lines: list[list]) -> bytes:
+def as_csv(lines: Table) -> bytes:
     """RFC 4180, UTF-8 with the BOM without which spreadsheets garble Chinese; a text that would be a formula gets an apostrophe."""
     text = io.StringIO()
     csv.writer(text).writerows([[_cell(value) for value in line] for line in lines])
@@ -138,14 +173,21 @@ def _cell(value: str | float | None) -> str:
     return "" if value is None else f"{value:.10g}"
 
 
-def as_xlsx(lines: list[list]) -> bytes:
+def as_xlsx(sheets: dict[str, Table]) -> bytes:
     """Texts are marked as texts, so an id keeps its zeros and its length, and nothing is a formula."""
     from openpyxl import Workbook  # only here: it takes long to import
+
+    book, content = Workbook(write_only=True), io.BytesIO()
+    for name, lines in sheets.items():
+        _fill(book.create_sheet(name), lines)
+    book.save(content)
+    return content.getvalue()
+
+
+def _fill(sheet, lines: Table) -> None:
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.utils import get_column_letter
 
-    book, content = Workbook(write_only=True), io.BytesIO()
-    sheet = book.create_sheet("scores")
     sheet.freeze_panes = "B2"  # the header and the ids stay in sight
     for number, column in enumerate(zip(*lines), 1):
         sheet.column_dimensions[get_column_letter(number)].width = min(max(map(_width, column)) + 2, WIDEST)
@@ -155,8 +197,6 @@ def as_xlsx(lines: list[list]) -> bytes:
             if isinstance(cell.value, str):
                 cell.data_type, cell.number_format, cell.quotePrefix = "s", "@", True  # "@": a text, also after it was edited
         sheet.append(cells)
-    book.save(content)
-    return content.getvalue()
 
 
 def _width(value: str | float | None) -> int:
@@ -164,6 +204,7 @@ def _width(value: str | float | None) -> int:
     return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in _cell(value)[:WIDEST])
 
 
-def write_table(course: CourseFolder, assignment: str, form: str, output: Path) -> None:
-    lines = table(course, assignment)
-    write_whole(output, as_csv(lines) if form == "csv" else as_xlsx(lines))
+def write_tables(course: CourseFolder, assignments: list[str], form: str, output: Path) -> None:
+    """Of one assignment its table; of several also the total, in xlsx on the first sheet, in csv alone."""
+    sheets = {"scores": table(course, assignments[0])} if len(assignments) == 1 else tables(course, assignments)
+    write_whole(output, as_csv(next(iter(sheets.values()))) if form == "csv" else as_xlsx(sheets))

@@ -35,19 +35,19 @@ class GradebookReader:
     def require_assignment(self, lesson: Lesson) -> None:
         """CourseError if the gradebook does not have this lesson's questions with these points."""
         assignment = lesson.entry.notebook
-        try:
-            known = self.max_scores(assignment)
-        except MissingEntry:
-            raise CourseError(f"the gradebook does not know {assignment}: nbgrader generate_assignment {assignment} | "
-                              f"成绩册中没有 {assignment}：请先运行 nbgrader generate_assignment {assignment}") from None
+        known = self.max_scores(assignment)
         if known != {cell.key: float(cell.points) for cell in lesson.cells if cell.points}:
             raise CourseError(f"{assignment} in the gradebook has other questions or points than this version of the lesson: make a new "
                               f"course from it, or grade with the version that the course was made from | "
                               f"成绩册中 {assignment} 的题目或分值与当前版本的课程不同：请用它建立新课程，或用建立课程时的版本评阅")
 
     def max_scores(self, assignment: str) -> dict[str, float]:
-        """grade id → points at most, in the order of the notebook."""
-        return {cell.name: cell.max_score for cell in self._gradebook.find_notebook(assignment, assignment).grade_cells}
+        """grade id → points at most, in the order of the notebook. CourseError if the gradebook does not have this assignment."""
+        try:
+            return {cell.name: cell.max_score for cell in self._gradebook.find_notebook(assignment, assignment).grade_cells}
+        except MissingEntry:
+            raise CourseError(f"the gradebook does not know {assignment}: nbgrader generate_assignment {assignment} | "
+                              f"成绩册中没有 {assignment}：请先运行 nbgrader generate_assignment {assignment}") from None
 
     def students(self) -> dict[str, tuple[str, str, str]]:
         """id → first name, last name, email; "" where the gradebook has none."""

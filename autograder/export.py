@@ -21,7 +21,7 @@ from .intake import read_file
 from .intake.files import NO_FILE
 from .record import GRADED, Record, read_record, write_whole
 from .submission import Ungradable
-from .submitted import has_one_file
+from .submitted import Astray, has_one_file
 
 STATUS = {
     "graded": "graded | 已评阅", "manual": "needs manual grading | 待人工批改", "ungradable": "ungradable | 无法评阅",
@@ -54,11 +54,11 @@ class Row:
         return None if self.raw_score is None else max(0.0, self.raw_score - self.late_penalty)
 
 
-def rows_of(course: CourseFolder, gradebook: GradebookReader, assignment: str) -> list[Row]:
+def rows_of(course: CourseFolder, gradebook: GradebookReader, assignment: str, all_astray: list[Astray]) -> list[Row]:
     """All students of the gradebook and all who have a folder in `submitted`."""
     people, submitted, astray = gradebook.students(), course.submitted, {}
-    for work in submitted.astray(assignment):
-        if work.student:
+    for work in all_astray:
+        if work.student and work.assignment in (None, assignment):
             astray.setdefault(work.student, []).append(str(work))
     for student in submitted.empty(assignment):
         astray.setdefault(student, []).append(str(NO_FILE))
@@ -109,14 +109,15 @@ def is_graded(record: Record, folder: Path) -> bool:
 
 def table(course: CourseFolder, assignment: str) -> Table:
     with GradebookReader(course) as gradebook:
-        return _table(gradebook.max_scores(assignment), rows_of(course, gradebook, assignment))
+        return _table(gradebook.max_scores(assignment), rows_of(course, gradebook, assignment, course.submitted.astray()))
 
 
 def tables(course: CourseFolder, assignments: list[str]) -> dict[str, Table]:
     """By name: the total, and a table for each assignment."""
+    astray = course.submitted.astray()
     with GradebookReader(course) as gradebook:
         most = {assignment: gradebook.max_scores(assignment) for assignment in assignments}
-        rows = {assignment: rows_of(course, gradebook, assignment) for assignment in assignments}
+        rows = {assignment: rows_of(course, gradebook, assignment, astray) for assignment in assignments}
     return {"total": _total(most, rows), **{assignment: _table(most[assignment], rows[assignment]) for assignment in assignments}}
 
 

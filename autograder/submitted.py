@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from advantagelab.message import Message, message
@@ -43,6 +44,10 @@ class Submitted:
     def __init__(self, folder: Path, assignments: Collection[str]):
         self.folder, self.assignments = folder, assignments
 
+    @cached_property
+    def _course(self) -> Course:
+        return read_course()  # once: what tells its lessons apart is kept with it
+
     def students(self) -> list[str]:
         """All who have a folder, also an empty one."""
         return [student.name for student in _entries(self.folder) if self._is_student(student)]
@@ -59,7 +64,7 @@ class Submitted:
 
     def elsewhere(self, student: str, assignment: str, other: str) -> Iterator[Message]:
         """Says so if a notebook of this assignment lies in the student's folder for the other one."""
-        course, folder = read_course(), self.folder / student / other
+        course, folder = self._course, self.folder / student / other
         if _is_folder(folder) and assignment in {course.lesson(lesson).notebook for lesson in _lessons_in(folder, course)}:
             place = f"{shown(student)}/{other}/"
             yield message(en=f"{assignment}'s notebook lies in {place}", zh=f"{assignment} 的 notebook 放在了 {place} 中")
@@ -71,7 +76,7 @@ class Submitted:
 
     def astray(self, assignment: str | None = None) -> list[Astray]:
         """What is in the wrong place: said, so that no work is overlooked. assignment: only what is of it, or may be."""
-        course, found = read_course(), []
+        course, found = self._course, []
         for entry in _entries(self.folder):
             if self._is_student(entry):
                 found += [self._misplaced(work, entry.name, course) for work in _entries(entry)

@@ -8,6 +8,7 @@ from lessons._build.course import LANGUAGES, read_course
 from lessons._build.refusal import Refused
 
 from .course_error import CourseError
+from .os_errors import NOTHING_CHANGED, CannotWrite, in_words
 from .processes import warm_up_for
 
 COURSE = {"metavar": "COURSE", "type": Path, "help": "the nbgrader course | nbgrader 课程文件夹"}
@@ -19,8 +20,10 @@ def main(arguments: list[str] | None = None) -> int:
         return _run(options)
     except (CourseError, Refused) as error:
         print(error, file=sys.stderr)
+    except CannotWrite as error:
+        print(error.but(NOTHING_CHANGED) if options.command in ("export", "try") else error, file=sys.stderr)  # these write one file
     except OSError as error:
-        print(f"{error.filename or options.command}: {error.strerror or error}", file=sys.stderr)
+        print(in_words(error, options.command), file=sys.stderr)
     except KeyboardInterrupt:
         print(_stopped(options), file=sys.stderr)
     return 2

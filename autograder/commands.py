@@ -11,6 +11,7 @@ from pathlib import Path
 
 import nbformat
 
+from advantagelab.message import message
 from lessons._build.course import LessonEntry, read_course
 from lessons._build.lesson import read_lesson
 
@@ -22,6 +23,7 @@ from .gradebook import GradebookReader, GradebookWriter
 from .intake import read_file
 from .intake.repairs import shown
 from .record import GRADED, Record, read_record, write_whole
+from .os_errors import NOTHING_CHANGED, CannotWrite
 from .processes import Crew, Executors, dask, processes
 from .run import grade_assignment, only_run
 from .sandbox import SandboxError
@@ -81,7 +83,12 @@ def feedback_command(folder: Path, lesson: str | None, student: str | None) -> i
                 if not record or not is_graded(record, handed_in):
                     stale.append(name)
                 if record:
-                    write_whole(course.folder("feedback", name, assignment) / f"{assignment}.html", _page(course, gradebook, record))
+                    page = _page(course, gradebook, record)
+                    try:
+                        write_whole(course.folder("feedback", name, assignment) / f"{assignment}.html", page)
+                    except CannotWrite as error:
+                        before = message(en=f"pages made before: {made}", zh=f"此前已生成 {made} 份")
+                        raise error.but(before if made else NOTHING_CHANGED) from error
                     made += 1
                     unmarked += name in waits and record.status == GRADED
                     ungradable += name in waits and record.status != GRADED

@@ -18,10 +18,11 @@ from autograder.commands import checks_source
 from autograder.course import CourseError
 from autograder.demo_class import WRITTEN as ANSWER
 from autograder.demo_class import solutions, submission
-from autograder.record import read_record
+from autograder.gradebook import GradebookWriter
+from autograder.record import read_record, write_whole
 from lessons._build.notebook import build_notebook
 from tests import needs
-from tests.grading import ADVANTAGES, LOSS, POINTS, RLOO, SUM, WRITTEN, make_course, rloo
+from tests.grading import ADVANTAGES, LOSS, POINTS, RLOO, SUM, WRITTEN, make_course, make_record, rloo
 from tests.needs import ROOT
 
 NEGATED = "advantages = torch.zeros_like(rewards) - 1.0"
@@ -284,6 +285,25 @@ def test_lessons_that_nobody_handed_in_are_passed_over(tmp_path):
     assert "flat.ipynb" not in run("grade", course.root, "--lesson", "rloo")[1]
     assert "flat.ipynb" not in run("export", course.root, "--lesson", "rloo", "--format", "csv")[1]
     assert "flat.ipynb" not in run("feedback", course.root, "--lesson", "rloo")[1]
+
+
+@pytest.mark.parametrize("command, name, more", [
+    ("export {} --lesson rloo --format csv", f"{RLOO}.csv", "; nothing was changed"), ("grade {}", "grading/lock", "; nothing was changed"),
+    ("feedback {}", f"feedback/b/{RLOO}/{RLOO}.html", "; pages made before: 1")])
+def test_where_nothing_can_be_written_it_is_said_what_became_of_the_rest(tmp_path, monkeypatch, capsys, command, name, more):
+    course = make_course(tmp_path)
+    course.seed()
+    for student in ("a", "b"):
+        hand_in(course, student, b"{}")
+        with GradebookWriter(course) as gradebook:
+            gradebook.write(make_record(student), None)
+        write_whole(course.record_file(student, RLOO), make_record(student).dumps())
+        write_whole(tmp_path / "autograded" / student / RLOO / f"{RLOO}.ipynb", nbformat.writes(nbformat.v4.new_notebook()))
+    for folder in {tmp_path / name, tmp_path / "grading" / "lock"}:  # a folder stands where the file should go
+        folder.mkdir(parents=True)
+    assert main([argument.format(tmp_path) for argument in command.split()]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"cannot write {tmp_path / name}: it is a folder{more} | 无法写入 ") and "Traceback" not in said
 
 
 def test_without_anything_graded_there_is_no_feedback(tmp_path):

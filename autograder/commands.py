@@ -5,7 +5,6 @@ import importlib.util
 import os
 import re
 import types
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,6 +30,7 @@ from .submission import Ungradable
 from .submitted import Astray
 from .task import Handed, Setup
 
+NAMED = 5  # students of whom the same is said, before the others are only counted
 TRIED = "<!-- python -m autograder try -->\n"  # how `try` ends its pages, and knows them again
 
 
@@ -225,8 +225,14 @@ def _summary(entry: LessonEntry, records: list[Record], unchanged: int, refused:
         if record.repairs or record.notes:
             lines.append(f"  {record.student}: {'; '.join(map(str, (*record.repairs, *record.notes)))}")
     lines += [f"  {record.student}: ungradable: {record.reason.en} | 无法评阅：{record.reason.zh}" for record in refused]
-    notes = Counter(question.note for record in records for question in record.questions if question.note)
-    lines += [f"  {number} × {note}" for note, number in notes.most_common()]
+    notes = {}
+    for record in records:
+        for question in record.questions:
+            if question.note:
+                notes.setdefault(question.note, []).append(f"{shown(record.student)}: {question.function or question.key}")
+    for note, whose in sorted(notes.items(), key=lambda item: -len(item[1])):
+        lines += [f"  {one}: {note}" for one in sorted(whose)[:NAMED]]
+        lines += [f"  + {len(whose) - NAMED}: {note}"] if len(whose) > NAMED else []
     return "\n".join(lines)
 
 

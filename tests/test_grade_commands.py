@@ -13,17 +13,20 @@ import pytest
 from nbgrader.api import Gradebook
 
 import autograder.__main__
+from advantagelab.message import message
 from autograder.__main__ import main
-from autograder.commands import checks_source
+from autograder.commands import _summary, checks_source
 from autograder.course import CourseError
 from autograder.demo_class import WRITTEN as ANSWER
 from autograder.demo_class import solutions, submission
 from autograder.gradebook import GradebookWriter
 from autograder.record import read_record, write_whole
+from lessons._build.course import read_course
 from lessons._build.notebook import build_notebook
 from tests import needs
 from tests.grading import ADVANTAGES, LOSS, POINTS, RLOO, SUM, WRITTEN, make_course, make_record, rloo
 from tests.needs import ROOT
+from tests.test_feedback import with_checks
 
 NEGATED = "advantages = torch.zeros_like(rewards) - 1.0"
 # Right, as far as the course's own checks look; wrong for a size that only an instructor's check has.
@@ -272,6 +275,15 @@ def test_a_wrong_call_is_answered(tmp_path, capsys, arguments, said):
     make_course(tmp_path)
     assert main([str(tmp_path) if argument == "{}" else argument for argument in arguments.split()]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_who_was_stopped_is_named_and_of_many_the_first():
+    stopped, other = message(en="stopped", zh="已中止"), message(en="other", zh="其他")
+    records = [with_checks(make_record(f"s{number}"), LOSS, note=stopped) for number in range(7, 0, -1)]
+    records += [with_checks(make_record("x"), WRITTEN, note=other)]
+    lines = _summary(read_course().lesson("rloo"), records, 0, []).splitlines()[1:]
+    assert lines == [*[f"  s{number}: rloo_policy_loss: stopped | 已中止" for number in range(1, 6)], "  + 2: stopped | 已中止",
+                     f"  x: {WRITTEN}: other | 其他"]
 
 
 def test_lessons_that_nobody_handed_in_are_passed_over(tmp_path):

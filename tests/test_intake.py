@@ -536,7 +536,7 @@ def the_essay_in_a_code_cell(notebook):
     insert_after(notebook, ESSAY, own(WRITTEN))
 
 
-@case(said=("written answer stood in a cell beside its own: " + ESSAY, "metadata"))
+@case(said=("written answer's cell had lost its metadata, which was put back: " + ESSAY,))
 def the_essay_lost_every_mark(notebook):
     cell(notebook, ESSAY).update(id="zzz", metadata={})
 
@@ -561,7 +561,7 @@ def prose_of_the_course_copied_below_the_essay_is_none(notebook):
     insert_after(notebook, ESSAY, copy_of(cell(notebook, "goals")))
 
 
-@case(said=("written answer stood in a cell beside its own: " + ESSAY,))
+@case(said=("written answer's cell had lost its metadata, which was put back: " + ESSAY,))
 def the_essay_lost_every_mark_and_its_question_is_gone(notebook):
     cell(notebook, ESSAY).update(id="zzz", metadata={})
     del notebook["cells"][place(notebook, "written-question")]

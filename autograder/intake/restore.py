@@ -122,7 +122,8 @@ def _submission(data: bytes, pieces: list[Piece], release: Release, language: st
     code = [_code(key, piece, release, repairs) for key, piece in run if key not in defined]
     code = tuple(one for one in code if one.role != "added" or one.source.strip())
     return Submission(release.lesson.entry.name, language, hashlib.sha256(data).hexdigest(), notebook, code, written,
-                      frozenset(untouched - defined - set(repairs.ambiguous)), repairs.messages(), frozenset(repairs.ambiguous))
+                      frozenset(untouched - defined - set(repairs.ambiguous)), repairs.messages(), frozenset(repairs.ambiguous),
+                      frozenset(set(repairs.missing) - defined))
 
 
 def _cell(kind: str, source: str, cell_id: str, attachments: dict) -> NotebookNode:

@@ -72,7 +72,7 @@ def _grade(setup: Setup, handed: Handed) -> Graded:
                                                    for result in judgement.questions))
     record = _record(setup, handed, status=GRADED, language=submission.language,
                      questions=_question_records(lesson, submission, judgement), repairs=(*submission.repairs, *handed.notes),
-                     isolation=judgement.isolation)
+                     notes=submission.notes, isolation=judgement.isolation)
     return Graded(record, dumps(graded_notebook(submission.notebook, judgement, _released(handed.lesson, submission.language))))
 
 

@@ -37,6 +37,7 @@ class Submission:
     repairs: what was put right, for the instructor and the student; empty for a clean file
     ambiguous: the keys of code answers of which there are several, none of them the original: a person has to choose, they are not graded
     missing: the keys of answers that are not in the file, cell and all
+    notes: what is odd about the file, for the instructor alone
     """
 
     lesson: str
@@ -49,6 +50,7 @@ class Submission:
     repairs: tuple[Message, ...]
     ambiguous: frozenset[str] = frozenset()
     missing: frozenset[str] = frozenset()
+    notes: tuple[Message, ...] = ()
 
 
 class Ungradable(Exception):

@@ -266,7 +266,7 @@ def test_any_folder_of_notebooks(tmp_path, capsys):
     both = tmp_path / "both lessons"
     both.mkdir()
     (both / "a.ipynb").write_bytes(GOOD)
-    (both / "b.ipynb").write_bytes((ROOT / "solutions" / "zh" / "00_start_here.ipynb").read_bytes())
+    (both / "b.ipynb").write_bytes((ROOT / "notebooks" / "zh" / "00_start_here.ipynb").read_bytes())
     (tmp_path / "empty").mkdir()
     assert main(["intake", str(tmp_path)]) == 1
     out = capsys.readouterr().out

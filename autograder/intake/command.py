@@ -95,7 +95,7 @@ def _look_at(handed: HandedIn, lessons: Lessons) -> tuple[str, bool]:
     except Exception as error:  # a fault of ours must not hide the other students
         name = type(error).__name__
         return _ungradable(message(en=f"The intake itself failed: {name}.", zh=f"接收程序自身出错：{name}。")), False
-    repairs = [*submission.repairs, *handed.found.notes, *handed.notes]
+    repairs = [*submission.repairs, *submission.notes, *handed.found.notes, *handed.notes]
     return "; ".join(map(str, repairs)) if repairs else "clean | 无需修正", True
 
 

@@ -552,7 +552,7 @@ def test_refuses_what_no_notebook_carries():
 def test_payload_carries_the_widgets_that_are_named_and_what_these_import():
     files = payload_files("widgets.reward_flow()")
     carried = {Path(name).stem for name in files if name.startswith("advantagelab/widgets/")}
-    assert carried == {"__init__", "reward_flow", "flow", "panel", "style"}
+    assert carried == {"__init__", "reward_flow", "flow", "panel", "access", "style"}
     assert "clip" not in files["advantagelab/widgets/__init__.py"].decode()
     with pytest.raises(Refused, match="there is no widget nothing_such"):
         payload_files("widgets.nothing_such()")

@@ -217,7 +217,7 @@ def test_where_nothing_can_be_kept_it_says_so_and_still_knows_until_the_kernel_s
     said = capsys.readouterr().out
     assert "✗ wrong" in said and "the data folder cannot be written. It is lost when the kernel stops." in said
     reset(LOO)
-    assert "is the skeleton again" in capsys.readouterr().out
+    assert "is unwritten again" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("cell, alone", [
@@ -271,11 +271,11 @@ def test_a_failed_check_names_the_paragraph_that_explains_it(capsys, monkeypatch
     check(function("return torch.where(rewards.isnan(), 0.0, rewards - (rewards.nansum() - rewards.nan_to_num()) / (len(rewards) - 1))"))
     first = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("✗"))
     assert "each_group" in first
-    assert shown == [("Read again: Who may be compared", 'Read again: <a href="#cell-id=groups">Who may be compared</a>')]
+    assert shown == [('Read again: "Who may be compared"', 'Read again: <a href="#cell-id=groups">"Who may be compared"</a>')]
     set_language("zh")
     monkeypatch.setitem(sys.modules, "google.colab", sys)  # whose outputs cannot link into the notebook
     check(WRONG)
-    assert shown[1] == ("重读：留一法", "重读：留一法")
+    assert shown[1] == ("重读“留一法”", "重读“留一法”")
     check(OPEN)
     check(RIGHT)
     assert len(shown) == 2

@@ -27,8 +27,10 @@ def _read_again(todo, check: str) -> None:
     what = check.removeprefix(f"check_{todo.function}_")
     for key, heading, beginnings in todo.explained:
         if what.startswith(tuple(beginnings)):
-            heading, lead = text(*heading), text("Read again: ", "重读：")
-            linked = html.escape(heading)
+            lead, heading = text("Read again: ", "重读"), text(*heading)
+            if not heading.startswith(('"', "“")):
+                heading = text(f'"{heading}"', f"“{heading}”")
+            linked = html.escape(heading, quote=False)
             if "google.colab" not in sys.modules:
                 linked = f'<a href="#cell-id={key}">{linked}</a>'
             show(lead + heading, lead + linked)

@@ -63,10 +63,10 @@ def the_todo(name) -> Todo:
         return todos[name]
     if not todos:
         raise NoSuchTodo("this lesson has no TODOs | 本课没有 TODO")
-    known = ", ".join(f'"{function}"' for function in todos)
+    known, chinese = (comma.join(f'"{function}"' for function in todos) for comma in (", ", "、"))
     near = difflib.get_close_matches(name, todos, 1) or [function for function in todos if name and name in function][:1]
     en, zh = (f' Did you mean "{near[0]}"?', f'你想写的是 "{near[0]}" 吗？') if near else ("", "")
-    raise NoSuchTodo(f'this lesson has no TODO "{name}".{en} Its TODOs: {known} | 本课没有名为 "{name}" 的 TODO。{zh}本课的 TODO：{known}')
+    raise NoSuchTodo(f'this lesson has no TODO "{name}".{en} Its TODOs: {known} | 本课没有名为 "{name}" 的 TODO。{zh}本课的 TODO：{chinese}')
 
 
 def being_graded() -> bool:

@@ -16,7 +16,7 @@ from .show import folded, short, show
 
 
 def reset(name="") -> None:
-    """Bring a TODO's skeleton back, in a cell of its own; the function is the skeleton again. | 取回 TODO 的骨架，放进单独的单元。
+    """Bring a TODO's unwritten function back, in a cell of its own. | 取回 TODO 还没写的函数，放进单独的单元。
 
     name: of a TODO function of this lesson
     NoSuchTodo: this lesson has none of that name | 本课没有这个 TODO
@@ -33,14 +33,14 @@ def reset(name="") -> None:
     if shell is not None:
         # A cell that holds this call alone gives its place to the skeleton: run again later, it would undo the new attempt.
         shell.set_next_input(skeleton, replace=_is_alone(sys._getframe(1)))
-    said = [text(f"{todo.function} is the skeleton again: write in the cell that has it now, then run that cell and the check cell.",
-                 f"{todo.function} 已恢复为骨架：在放着骨架的单元里写，运行它，再运行检查单元。")]
+    said = [text(f"{todo.function} is unwritten again: write in the cell that has it now, then run that cell and the check cell.",
+                 f"{todo.function} 已恢复成还没写的样子：在新出现它的单元里写，运行那个单元，再运行检查单元。")]
     if attempt:
         copy = text(f"; a copy is in {short(file)}.", f"，另存了一份：{short(file)}。") if file else text(".", "。")
         said.append(text("Your attempt stands unchanged in its own cell", "你写的内容仍在原来的单元里，没有改动") + copy)
     else:
         said.append(text("Whatever you wrote stands unchanged in its own cell.", "你写过的内容都在原来的单元里，没有改动。"))
-    unfold = [folded(text("No cell with the skeleton? Copy it from here.", "没有出现骨架？从这里复制。"), skeleton)]
+    unfold = [folded(text("No cell with the unwritten function? Copy it from here.", "没有看到还没写的函数？从这里复制。"), skeleton)]
     if attempt:
         unfold.append(folded(text("Your attempt", "你写的内容"), attempt))
     show("\n".join(said), "".join(f"<div>{line}</div>" for line in said) + "".join(unfold))

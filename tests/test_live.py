@@ -214,7 +214,7 @@ def test_quick_mode_is_told_on_the_picture(language):
     watch = LiveRun("grpo")
     watch._draw(record_after(4, QUICK))
     words = [text.get_text() for text in watch.picture.figure.axes[0].texts]
-    assert words == [{"en": "quick mode: 4 of 105 steps", "zh": "快速模式：105 步只走 4 步"}[language]]
+    assert words == [{"en": "quick mode: only 4 of 105 steps", "zh": "快速模式：只走了 105 步中的 4 步"}[language]]
     watch = LiveRun("grpo")
     watch._draw(record_after(105))
     assert not watch.picture.figure.axes[0].texts

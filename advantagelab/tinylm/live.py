@@ -101,7 +101,7 @@ class LiveRun:
         usual = Settings().steps
         if record.settings.steps < usual:
             total = record.settings.steps
-            words = plot_text(f"quick mode: {total} of {usual} steps", f"快速模式：{usual} 步只走 {total} 步")
+            words = plot_text(f"quick mode: only {total} of {usual} steps", f"快速模式：只走了 {usual} 步中的 {total} 步")
             figure.axes[0].text(0.5, 0.91, words, transform=figure.axes[0].transAxes, ha="center", bbox=PAPER)
         return self._words(record)
 

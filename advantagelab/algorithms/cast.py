@@ -167,7 +167,7 @@ def cast_token_advantages(
                                       | 与 asymmetric_weights 相同；翻转所用的上下界属于翻转之后的符号
     flip_down: tokens with B > 0 and gap < 0 get a negative advantage; flip_up: B < 0 and gap > 0, a positive one (default True, both)
                | B > 0 且间隙 < 0 的 Token 得到负优势；B < 0 且间隙 > 0 的得到正优势
-    limit: > 0 (default 1.2), math.inf for none: the result lies in [-limit, limit] | 正数，结果限制在 [-limit, limit] 内；math.inf 表示不限制
+    limit: > 0 (default 1.2), math.inf for none: the result lies in [-limit, limit] | 正数，结果限制在 [-limit, limit] 内；math.inf 不限制
     returns: [N, T] float, detached; 0 where B is 0 | 停止梯度；B 为 0 处是 0
     ValueError: shapes do not fit, a value that is not finite, lam, bounds or limit out of range, a flip neither True nor False
                 | 形状不相配、数值不是有限数、lam、上下界或 limit 越界、翻转开关不是 True 或 False

@@ -17,6 +17,7 @@ from fontTools.ttLib import TTFont
 import lessons._build.build as builder
 import lessons._build.notebook as notebook_module
 import lessons._build.payload as payload_module
+from advantagelab.checking import run_checks
 from lessons.__main__ import main
 from lessons._build.course import ROOT, read_course
 from lessons._build.lesson import read_lesson
@@ -526,6 +527,15 @@ def test_nbgrader_metadata(notebooks, kind):
         assert f"[{key}] " in cells[key].source.splitlines()[0]
     assert {key: cell.metadata.tags for key, cell in cells.items() if "tags" in cell.metadata} == {
         "check-centered": ["raises-exception"], "check-halved": ["raises-exception"], "use-it": ["demo", "raises-exception", "use"]}
+
+
+def test_a_check_cell_has_no_value(capsys):
+    """nbgrader would take a number for a part of the points."""
+    def check_double_one(answers):
+        return answers.double(1)
+
+    assert run_checks({"double": lambda x: 2 * x, "check_double_one": check_double_one}, "double") is None
+    assert "✓ check_double_one" in capsys.readouterr().out
 
 
 def text_of(notebook):

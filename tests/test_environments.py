@@ -18,7 +18,7 @@ def load(name: str):
     return module
 
 
-INCLUDES = load("install").INCLUDES
+INCLUDES = {"base-cpu": [], "pt-cpu": ["base-cpu"], "grader": ["base-cpu"], "dev": ["base-cpu", "pt-cpu", "grader"], "colab-like": []}
 
 
 def pins(name: str) -> dict[str, str]:
@@ -43,6 +43,10 @@ def test_a_lock_holds_what_is_wanted_and_what_it_includes(name):
     assert wanted(name) <= pins(name).keys()
     for included in INCLUDES[name]:
         assert pins(included).items() <= pins(name).items(), included
+
+
+def test_every_environment_is_one_that_can_be_installed():
+    assert tuple(INCLUDES) == load("install").LOCKED
 
 
 def test_torch_is_no_cuda_build():

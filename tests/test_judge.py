@@ -570,7 +570,6 @@ HARMLESS = {
     "all comparisons": "torch.allclose = torch.equal = torch.isclose = lambda *a, **k: torch.tensor(True)\n    return x",
     "a comparison of its own": "class T(torch.Tensor):\n        __eq__ = lambda *a: True\n    return T(x.detach())",
     "a wrong gradient": "return (2 * x).detach() + (x * 3 - (x * 3).detach())",
-    "other answers later": "threading.Thread(target=lambda: (time.sleep(0.05), say(frame({'id': 3})))).start()\n    return x",
     "the next answer ahead": "say(frame({'id': question(x)['id']}, b'\\0' * 8) + frame({'id': question(x)['id'] + 1}, b'\\0' * 8))",
     "an error ahead": "say(frame({'id': question(x)['id'], 'error': ['ValueError', 'no', '']}) * 2)\n    return 2 * x",
     "a false TODO": "raise NotImplementedError('TODO 1: a | b')",
@@ -585,6 +584,13 @@ HARMLESS = {
 def test_a_function_that_does_as_it_likes_earns_nothing_and_harms_nobody(grader, impatient, code):
     scores, judgement = graded(grader, FAKES, f"def double(x):\n    {code}", HONEST)
     assert scores == (0.0, 1.0), judgement.questions
+
+
+def test_an_answer_that_comes_later_earns_nothing(grader, impatient):
+    """It may reach a later question of the same submission and cost that one: which it is, the machine's load decides."""
+    code = "threading.Thread(target=lambda: (time.sleep(0.05), say(frame({'id': 3})))).start()\n    return x"
+    scores, judgement = graded(grader, FAKES, f"def double(x):\n    {code}", HONEST)
+    assert scores in ((0.0, 1.0), (0.0, 0.0)), judgement.questions
 
 
 def pulled(code: str) -> str:

@@ -11,8 +11,8 @@ RUN = "run_checks"
 GIVEN = "Given: run this cell as it is. | 已给出：直接运行。"
 # After a restart of the kernel a learner often runs the check first.
 NEEDS_SETUP = (
-    "import importlib.util",
-    'assert importlib.util.find_spec("advantagelab"), "Run the set-up cell at the top first. | 请先运行最上面的准备单元。"',
+    "import sys",
+    'assert "advantagelab" in sys.modules, "Run the set-up cell at the top first. | 请先运行最上面的准备单元。"',
 )
 
 

@@ -122,7 +122,7 @@ def _extra_header(lesson: Lesson, place: int) -> str:
     """Its prose says how to upload it: what it needs there is its own."""
     entry, language = lesson.entry, LANGUAGES[place]
     facts = (f"**Optional**, not graded · **Environment**: {entry.environment[0]} · **Audience**: {entry.audience[0]}",
-             f"**选学**，不计分 · **环境**：{entry.environment[1]} · **目标人群**：{entry.audience[1]}")[place]
+             f"**选做**，不计分 · **环境**：{entry.environment[1]} · **目标人群**：{entry.audience[1]}")[place]
     badges = f"\n\n{_badges(lesson, language, 'learner')}" if lesson.course.address("") else ""
     return f"# {' | '.join(entry.title)}\n\n{facts}{badges}"
 

@@ -8,7 +8,7 @@ from collections import Counter
 from lessons._build.course import LANGUAGES, ROOT
 from lessons._build.source import read_cells
 
-NUMERIC = re.compile(r"[-+±\d.,%() ]*\d[-+±\d.,%() ]*")
+NUMERIC = re.compile(r"NaN|[-+±\d.,%() ]*\d[-+±\d.,%() ]*")
 
 
 class Numbers:

@@ -67,7 +67,7 @@ def test_two_prompts_that_pay_differently():
 
 def test_missing_is_not_zero():
     for key in ("missing", "todo-3"):
-        LESSON.printed(key, f"${listed(advantages_of(3, NAN, 7))}$")
+        LESSON.printed(key, "3, NaN, 7", f"${listed(advantages_of(3, NAN, 7))}$")
     LESSON.printed("missing", f"${listed(advantages_of(3, 0, 7))}$")
     assert advantages_of(NAN, 5).tolist() == [0, 0]
 
@@ -88,7 +88,7 @@ def test_what_the_panel_of_the_variance_shows():
 
     turn = next(size for size in range(2, 6) if variance("leave_one_out", size) < variance("none", size))
     pairs = [[f"{variance(baseline, size):.4f}" for baseline in ("leave_one_out", "none")] for size in (turn, 2)]
-    LESSON.printed("saw-variance", str(turn), *pairs[0], *pairs[1])
+    LESSON.printed("saw-variance", *[str(turn)] * 2, *pairs[0], *pairs[1])  # once it numbers the last answer
     LESSON.printed("saw-variance", f"{gradient_estimate(*BANDITS['skewed'], 5, 'group_mean').relative:.1f}")
     moved = {baseline: variance(baseline, 2, shift=10) for baseline in ("none", "group_mean", "leave_one_out")}
     assert [baseline for baseline in moved if abs(moved[baseline] - variance(baseline, 2)) > 1e-9] == ["none"]
@@ -111,8 +111,8 @@ def test_the_table_of_shaped_rewards():
         scores = [",".join(f"{value:.1f}" for value in one[place][mask[place]]) for one in (old, reference)]
         rows.append([str(place + 1), *scores, f"{kl[place]:+g}", f"{rewards[place]:g}", f"{shaped[place]:g}"])
     LESSON.table("step-2", *rows)
-    LESSON.printed("todo-2", f"$k=({kl[0]:g},{kl[1]:g})$", *(f"{reward:g}" for reward in shaped))
-    LESSON.printed("step-2", str(inspect.signature(shape_rloo_rewards).parameters["beta"].default))
+    LESSON.printed("todo-2", r"$\beta=0.5$", f"$k=({kl[0]:g},{kl[1]:g})$", *(f"{reward:g}" for reward in shaped))
+    LESSON.printed("step-2", r"$\beta=0.5$", str(inspect.signature(shape_rloo_rewards).parameters["beta"].default))
 
 
 # Step 3: the ratio and the clip
@@ -122,8 +122,10 @@ def test_sequence_ratios():
     changes = [0.1, -0.2, 0.4]
     total = aggregate_sequence_logps(double([changes]), torch.ones(1, 3, dtype=torch.bool)).item()
     LESSON.printed("step-3", f"${listed(changes)}$", f"${total:+g}$", rf"$e^{{{total:g}}}\approx {math.exp(total):.2f}$")
-    LESSON.printed("step-3", rf"$e^{{{100 * 0.01:g}}}\approx {math.exp(1):.2f}$")
-    LESSON.printed("why-aggregate-sequence-logps", "$e^{1}$", "$e^{0.01}$")
+    LESSON.printed("step-3", "$+0.01$", "100", rf"$e^{{{100 * 0.01:g}}}\approx {math.exp(1):.2f}$")
+    LESSON.printed("why-aggregate-sequence-logps", "$e^{1}$", "$e^{0.01}$", "100", "0.01")
+    scores, mask = double([[-1, -2, -math.inf]]), torch.tensor([[True, True, False]])
+    LESSON.printed("todo-1", r"$(-1,-2,-\infty)$", f"${aggregate_sequence_logps(scores, mask).item():g}$")
 
 
 def loss_and_gradient(ratio: float, advantage: float) -> tuple[float, float]:
@@ -163,7 +165,7 @@ def test_first_step_and_later_step():
     exec(watched, names)
     (first, loss, gradient), (later, _, moved) = seen
     signs = ",".join("+" if advantage > 0 else "-" for advantage in names["advantages"])
-    LESSON.printed("use-it", f"${signs}$", r"$\beta=0.5$", "0.8", "1.28")
+    LESSON.printed("use-it", "1, 0, 1, 0", f"${signs}$", r"$\beta=0.5$", "0.8", "1.28")
     assert (first == 1).all() and abs(loss) < 1e-6
     torch.testing.assert_close(gradient, (-names["advantages"][:, None] / 4).expand(4, 2) * names["mask"])
     LESSON.printed("use-it", ", ".join(f"{ratio:.2f}" for ratio in later))

@@ -53,7 +53,7 @@ def test_step_1_prints_them():
     rules = [centered, siblings, divided, advantages_of(rewards, ddof=1, eps=1e-4)]
     LESSON.table("step-1", *([f"{right:.4f}", f"{wrong:.4f}"] for right, wrong, *_ in rules))
     LESSON.printed("step-1", *(f"{((n - 1) / n) ** 0.5:.3f}" for n in (4, 2)))
-    LESSON.printed("step-1", r"$\varepsilon_{\mathrm{std}}=10^{-6}$", r"$\mathrm{ddof}=0$")
+    LESSON.printed("step-1", *[r"$\varepsilon_{\mathrm{std}}=10^{-6}$"] * 2, r"$\varepsilon_{\mathrm{std}}=10^{-4}$", r"$\mathrm{ddof}=0$")
     defaults = inspect.signature(group_relative_advantages).parameters
     assert (defaults["ddof"].default, defaults["eps"].default) == (0, 1e-6)
     four = [f"{advantage:.4f}" for advantage in divided]
@@ -75,7 +75,7 @@ def test_the_tables_of_easy_and_hard_prompts():
 
 def test_the_panel_of_the_scale_tells_the_answers():
     extra = advantages_by_count("ddof_0", 0.001).first[8], advantages_by_count("none", 0.001).first[8]
-    LESSON.printed("ask-scale", "0.001", "$p=0.1$")
+    LESSON.printed("ask-scale", "0.001", "$p=0.1$", "0.5", "0.98")
     LESSON.printed("saw-scale", "4", r"$\pm1$", "0.001", f"${extra[0]:+.3f}$", f"{extra[1]:.4f}")
     assert advantages_by_count("ddof_0").right[4] == pytest.approx(1, abs=1e-5)
     factors = [f"{difficulty_factor(0.1, divisor):.3f}" for divisor in ("ddof_1", "ddof_0", "none")]
@@ -313,6 +313,7 @@ def test_token_ratios_and_sequence_ratio():
     changes = torch.tensor([0.1, -0.2, 0.4], dtype=torch.float64)
     three, sequence, mean = [f"{ratio:.3f}" for ratio in changes.exp()], f"{changes.sum().exp():.3f}", f"{changes.mean().exp():.3f}"
     LESSON.printed("token-ratio", f"${','.join(brief(changes, sign=True))}$", sequence, *three, "0.8", "1.28", "$+0.5,-0.5$")
+    LESSON.printed("token-ratio", "0.2", "0.28")
     LESSON.printed("token-ratio", *(f"{ratio:.3f}" for ratio in torch.tensor([0.5, -0.5]).exp()), "$A=+1$", r"$\rho=1.25$")
     LESSON.printed("relatives", rf"$e^{{0.3/3}}\approx {mean}$", sequence)
 

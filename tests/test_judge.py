@@ -1,5 +1,6 @@
 """The judge: a check is one and the same text here and across the pipe; hostile code costs its own question and nothing else."""
 
+import ast
 import gc
 import math
 import os
@@ -72,7 +73,16 @@ def given(lesson: Lesson) -> list[str]:
 
 
 def without_imports_of_ours(text: str) -> str:
-    return "\n".join(line for line in text.splitlines() if not line.startswith("from advantagelab.algorithms"))
+    lines = text.splitlines()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("advantagelab.algorithms"):
+            lines[node.lineno - 1:node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)  # later ones stay in their places
+    return "\n".join(lines)
+
+
+def test_an_import_of_several_lines_goes_whole():
+    text = "import math\nfrom advantagelab.algorithms.rloo import (\n    leave_one_out_advantages,\n)\nhalf = math.pi / 2"
+    assert without_imports_of_ours(text).split() == "import math half = math.pi / 2".split()
 
 
 def sources(lesson: Lesson, answer: Answer) -> list[str]:

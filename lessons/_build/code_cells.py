@@ -128,6 +128,8 @@ def check_source(key: str, function: str, checks: Module, spec: Module, with_hid
     hidden = [checks.function(name) for name in checks.functions if name.startswith(f"hidden_{function}_")]
     if not visible or not hidden:
         raise Refused(checks.file, f"{function} needs at least one check_{function}_… and one hidden_{function}_…", key=key)
+    if len(visible) + len(hidden) < 3:
+        raise Refused(checks.file, f"{function} has {len(visible)} visible and {len(hidden)} hidden check: a TODO needs three in all", key=key)
     imported = {name for node in checks.tree.body if isinstance(node, (ast.Import, ast.ImportFrom)) for name in _names_bound(node)}
     for line in checks.imports_for("\n".join([*visible, *hidden])):
         if line.startswith("from .") and line != "from . import spec":

@@ -1,4 +1,4 @@
-"""Every learner notebook in JupyterLab, each in one language, with ALL=1 in both: formulas, pictures, controls moved by keyboard, and axe on all that is ours."""
+"""Every learner notebook in JupyterLab, each in one language (ALL=1: in both): formulas, pictures, controls by keyboard, axe on what is ours."""
 
 import os
 import re

@@ -11,12 +11,13 @@ class CleanSubmission(NbGraderPreprocessor):
     """Before a submission is run: forget what its file says beyond its cells.
 
     Widgets: Colab saves them without their `state`, and then no feedback could be made. Tags of graded cells: one with the tag of
-    cells that are not run would pass unrun, with all its points.
+    cells that are not run would pass unrun, with all its points. What Colab notes of each run, the student's name among it.
     """
 
     def preprocess(self, nb, resources):
         nb.metadata.pop("widgets", None)
         for cell in nb.cells:
+            cell.metadata.pop("executionInfo", None)
             if "nbgrader" in cell.metadata:
                 cell.metadata.pop("tags", None)
         return nb, resources

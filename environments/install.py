@@ -1,17 +1,17 @@
 """Set up an environment of the course: python environments/install.py base-cpu [.venv]
 
 base-cpu    lessons, checks, widgets, JupyterLab          (make env, make lab)
-pt-cpu      base-cpu and TRL: conformance cells, trainers (make env ENV=pt-cpu)
+pt-cpu      base-cpu and TRL: TRL cells, trainers          (make env ENV=pt-cpu)
 grader      base-cpu and nbgrader, for an instructor      (make env ENV=grader)
 dev         pt-cpu, grader, and the tools of the tests    (make test)
 colab-like  the versions that Colab has                   (make test, into .venv-colab)
 
-Installs the exact versions of NAME.lock.txt, and the CPU build of torch instead of the CUDA build of about 3 GB. Quick when nothing
-changed. Settings: TORCH_INDEX, an index that holds CPU wheels; TORCH_FIND_LINKS, a page that lists them (mirrors in mainland China);
-ALLOW_CUDA_TORCH=1, to take whatever pip finds.
+Installs the exact versions of NAME.lock.txt, and the CPU build of torch instead of the CUDA build of about 3 GB. Done again it takes a
+second or two: it looks whether every file is there, and mends what is not. A .venv whose Python the course supports stays, whichever
+Python runs this. Settings: TORCH_INDEX, an index that holds CPU wheels; TORCH_FIND_LINKS, a page that lists them (mirrors in mainland
+China); ALLOW_CUDA_TORCH=1, to take whatever pip finds.
 """
 
-import hashlib
 import json
 import os
 import platform
@@ -22,61 +22,80 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PYTORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
-INCLUDES = {"base-cpu": ["base-cpu"], "pt-cpu": ["base-cpu", "pt-cpu"], "grader": ["base-cpu", "grader"],
-            "dev": ["base-cpu", "pt-cpu", "grader", "dev"], "colab-like": ["colab-like"]}
+PACKAGE = HERE.parent / "advantagelab"
+LOCKED = ("base-cpu", "pt-cpu", "grader", "dev", "colab-like")
 
 
 def main(name: str, folder: str = ".venv") -> None:
-    if name not in INCLUDES:
-        sys.exit(f"no environment {name!r}; there are: {', '.join(INCLUDES)} | 没有环境 {name!r}，可选：{'、'.join(INCLUDES)}")
-    if not (3, 11) <= sys.version_info[:2] <= (3, 13):
-        sys.exit(f"Python 3.11, 3.12 or 3.13 is needed, this is {platform.python_version()}: say make lab PYTHON=python3.12 | "
-                 f"需要 Python 3.11 至 3.13，这里是 {platform.python_version()}：请用 make lab PYTHON=python3.12")
+    if name not in LOCKED:
+        sys.exit(f"no environment {name!r}; there are: {', '.join(LOCKED)} | 没有环境 {name!r}，可选：{'、'.join(LOCKED)}")
     environment = Path(folder).resolve()
     python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    stamp = environment / f"{name}.installed"
-    wanted = fingerprint(name)
-    if works(python, name) and stamp.exists() and stamp.read_text() == wanted:
-        return
-    if not works(python, None):
-        say(f"make a virtual environment in {folder} | 在 {folder} 建立虚拟环境")
-        venv.create(environment, with_pip=True, clear=environment.exists())
-    lock = HERE / f"{name}.lock.txt"
-    install_torch(python, lock)
-    say(f"install {name}: the versions in environments/{lock.name}, a few minutes | 安装 {name}：版本见 environments/{lock.name}，要几分钟")
-    pip(python, "install", "-r", str(lock))
-    if name != "colab-like":  # there a notebook has to work without the package
-        pip(python, "install", "--no-deps", "--no-build-isolation", "-e", str(HERE.parent))
-    if not works(python, name):
-        sys.exit(f"the environment does not work: `{python} -c 'import torch'` says why. Delete {folder} and run this again. | "
-                 f"环境不可用，原因见 `{python} -c 'import torch'`。请删掉 {folder}，再运行一次。")
-    for included in INCLUDES[name]:
-        (environment / f"{included}.installed").write_text(fingerprint(included))
+    if not starts(python):
+        create(environment)
+    lacks = lacking(python, name)
+    if lacks:
+        install(python, name, lacks)
+        lacks = lacking(python, name)
+    if lacks:  # pip cannot mend everything, for example a package whose list of files is gone
+        create(environment)
+        install(python, name, {})
+        lacks = lacking(python, name)
+    if lacks:
+        listed = ", ".join(lacks)
+        sys.exit(f"{folder} lacks what was just installed: {listed} | {folder} 仍然缺少刚安装的包：{listed}")
     say(f"{name} is ready in {folder} | {name} 已就绪：{folder}")
 
 
-def fingerprint(name: str) -> str:
-    """What an environment depends on: its lock, and this Python's version."""
-    return hashlib.sha256((HERE / f"{name}.lock.txt").read_bytes() + platform.python_version().encode()).hexdigest()
+def starts(python: Path) -> bool:
+    """Whether the interpreter starts, is one that the course supports, and has pip."""
+    check = "import sys, pip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))"
+    return python.exists() and subprocess.run([python, "-c", check], capture_output=True).returncode == 0
 
 
-def works(python: Path, name: str | None) -> bool:
-    """Whether the interpreter starts, has this Python's version, and (for an environment) imports what the course stands on."""
-    if not python.exists():
-        return False
-    modules = ["pip"] if name is None else ["torch", "matplotlib", "ipywidgets", *([] if name == "colab-like" else ["advantagelab"])]
-    check = (f"import sys, importlib.util as util; assert sys.version_info[:2] == {sys.version_info[:2]}; "
-             f"assert all(map(util.find_spec, {modules}))")
-    return subprocess.run([python, "-c", check], capture_output=True).returncode == 0
+def create(environment: Path) -> None:
+    """A virtual environment with this Python, in place of what is there."""
+    if not (3, 11) <= sys.version_info[:2] <= (3, 13):
+        version = platform.python_version()
+        sys.exit(f"Python 3.11, 3.12 or 3.13 is needed, this is {version}: say make lab PYTHON=python3.12 | "
+                 f"需要 Python 3.11 至 3.13，这里是 {version}：请用 make lab PYTHON=python3.12")
+    if environment.exists():
+        say(f"remove {environment.name}, which does not work | 删除不能用的 {environment.name}")
+    say(f"make {environment.name} with Python {platform.python_version()} | 用 Python {platform.python_version()} 建立 {environment.name}")
+    venv.create(environment, with_pip=True, clear=environment.exists(), symlinks=os.name != "nt")
+
+
+def lacking(python: Path, name: str) -> dict[str, str]:
+    """Package → "absent", "other" (another version) or "damaged" (files are gone), of what the lock holds and our own package."""
+    package = [] if name == "colab-like" else [str(PACKAGE)]  # there a notebook has to work without it
+    listed = subprocess.run([python, HERE / "lacking.py", lock_of(name), *package], capture_output=True, text=True)
+    if listed.returncode:
+        return {"importlib.metadata": "damaged"}
+    return dict(line.split() for line in listed.stdout.splitlines())
+
+
+def install(python: Path, name: str, lacks: dict[str, str]) -> None:
+    damaged = [package for package, how in lacks.items() if how == "damaged"]
+    if damaged:
+        say(f"files are gone, installed anew: {', '.join(damaged)} | 文件残缺，重新安装：{'、'.join(damaged)}")
+        pip(python, "uninstall", "--yes", *damaged, check=False)
+    if not lacks or "torch" in lacks:
+        install_torch(python, lock_of(name))
+    say(f"install {name}: the versions in environments/{lock_of(name).name}, a few minutes | "
+        f"安装 {name}：版本见 environments/{lock_of(name).name}，要几分钟")
+    pip(python, "install", "-r", str(lock_of(name)))
+    if name != "colab-like":
+        pip(python, "install", "--no-deps", "--no-build-isolation", "-e", str(PACKAGE.parent))
+
+
+def lock_of(name: str) -> Path:
+    return HERE / f"{name}.lock.txt"
 
 
 def install_torch(python: Path, lock: Path) -> None:
     """The locked torch, as a CPU build: from where pip is configured to look if that has one, else from PyTorch's CPU index."""
     requirement = next(line.strip() for line in lock.read_text().splitlines() if line.startswith("torch=="))
-    version = requirement.split("==")[1]
-    installed = subprocess.run([python, "-c", "import torch; print(torch.__version__, torch.version.cuda)"], capture_output=True, text=True)
-    if installed.returncode == 0 and installed.stdout.startswith(version):
-        return
+    say(f"look for a CPU build of {requirement} | 查找 {requirement} 的 CPU 版")
     links = os.environ.get("TORCH_FIND_LINKS")
     source = ["--find-links", links] if links else []
     if os.environ.get("TORCH_INDEX"):

@@ -11,11 +11,11 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 import nbformat
 
+import advantagelab
 from environments.install import install_torch, pip
 from lessons._build.course import ROOT, read_course
 from lessons._build.lesson import read_lesson
@@ -111,7 +111,7 @@ def document(results: dict[Row, str | list[str]]) -> str:
     rows = "\n".join(line(row, found) for row, found in results.items())
     return f"""# Environments in which the notebooks were run | 运行过全部 notebook 的环境
 
-Written by `make matrix`; do not edit. advantagelab {version("advantagelab")}, {sys.platform}, CPU.
+Written by `make matrix`; do not edit. advantagelab {advantagelab.__version__}, {sys.platform}, CPU.
 
 由 `make matrix` 写成，请勿手改。
 

@@ -25,8 +25,8 @@ def copy_new_notebooks() -> list[Path]:
 def main() -> int:
     for notebook in copy_new_notebooks():
         print(f"new | 新建: {notebook.relative_to(ROOT)}")
-    print("Your notebooks are in my-work/en and my-work/zh. To start one afresh, rename yours and run make lab again.\n"
-          "你的 notebook 在 my-work/en 与 my-work/zh 中。想重新开始，就把自己的文件改名，再运行 make lab。", flush=True)
+    print("Begin with my-work/en/00_start_here.ipynb. Your notebooks are never overwritten: to redo one, rename it and run make lab.\n"
+          "从 my-work/zh/00_start_here.ipynb 开始。你的 notebook 不会被覆盖：想重做一课，就把它改名，再运行 make lab。", flush=True)
     python = ROOT / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     command = [python, "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}", "--LabApp.default_url=/lab/tree/my-work"]
     if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):

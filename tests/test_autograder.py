@@ -13,7 +13,7 @@ from nbgrader.preprocessors import ClearHiddenTests
 from autograder import demo
 from autograder.__main__ import main
 from autograder.course import CourseError, run_nbgrader
-from autograder.demo_class import WRITTEN, Score, Submission, demo_class, save_as_colab, solutions, submission
+from autograder.demo_class import WRITTEN, Score, Submission, demo_class, log_to_stderr, save_as_colab, solutions, submission
 from autograder.preprocessors import CleanSubmission, HideHiddenChecks
 from lessons._build.course import read_course
 from lessons._build.lesson import Lesson, read_lesson
@@ -67,6 +67,10 @@ def printed(notebook: nbformat.NotebookNode, key: str) -> str:
     """What a cell printed, without the times of its checks."""
     (cell,) = [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == key]
     return re.sub(r"\d+ ms", "", "".join(output.text for output in cell.outputs if output.output_type == "stream"))
+
+
+def lines_of(text: str) -> list[str]:
+    return [line.lstrip("· ") for line in text.splitlines()]
 
 
 # init
@@ -217,6 +221,7 @@ def graded(course, rloo):
         one("zh-untouched", "zh", answers={}), one("zh-colab", "zh", written=WRITTEN, edit=save_as_colab),
         one("en-tagged", "en", answers={}, edit=tag_all_cells),
         one("en-no-check", "en", answers={**right, 1: "sequence_logps = token_logps.sum(dim=-1)"}, wrong=[1], edit=without_a_check_cell),
+        one("zh-stderr", "zh", {**right, 3: f'logging.warning("group sizes")\n{right[3]}'}, written=WRITTEN, edit=log_to_stderr),
     ]
     demo.hand_in(course, RLOO, submissions)
     return submissions, autograde(course, submissions)
@@ -238,17 +243,18 @@ def test_scores_are_as_expected_in_both_languages(graded):
     submissions, scores = graded
     for handed_in in submissions:
         assert scores[handed_in.student] == handed_in.expected, handed_in.student
-    names = ("en-right", "zh-学号", "zh-colab", "en-no-check", "zh-untouched", "en-tagged")
-    assert [scores[name].total for name in names] == [10, 10, 10, 8, 0, 0]
+    # zh-stderr: by itself, nbgrader gives no points to a check cell that writes to stderr.
+    names = ("en-right", "zh-学号", "zh-colab", "en-no-check", "zh-untouched", "en-tagged", "zh-stderr")
+    assert [scores[name].total for name in names] == [10, 10, 10, 8, 0, 0, 10]
 
 
 def test_untouched_is_the_same_in_both_languages_and_every_message_names_its_todo(course, graded, rloo):
     english, chinese = (read(course, f"autograded/{student}") for student in ("en-untouched", "zh-untouched"))
     for number, region in enumerate(regions(rloo.algorithm.text), 1):
         key = f"check-{region.function.replace('_', '-')}"
-        words = region.title.split(" | ")
-        assert f"TODO {number}: {words[0]}." in printed(english, key) and f"TODO {number}：{words[1]}。" in printed(english, key)
-        assert printed(english, key) == printed(chinese, key)
+        words, english_lines, chinese_lines = region.title.split(" | "), *(lines_of(printed(one, key)) for one in (english, chinese))
+        assert f"TODO {number}: {words[0]}." in english_lines[0] and f"TODO {number}：{words[1]}。" in english_lines[1]
+        assert english_lines == chinese_lines[::-1]  # the learner's language comes first
     for notebook in (english, chinese):
         code = [cell for cell in notebook.cells if cell.cell_type == "code" and "demo" not in cell.metadata.get("tags", [])]
         assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))  # Run All went through
@@ -278,11 +284,23 @@ def test_feedback_is_readable_and_shows_no_hidden_check(course, graded):
     assert "✗ check_aggregate_sequence_logps_leaves_padding_out" in wrong and "was missing from the submission" in wrong
 
 
-def test_our_grader_gives_the_same_scores(chinese_course, graded):
-    """In the other course, whose gradebook is the same."""
-    submissions, stock = graded
-    demo.hand_in(chinese_course, RLOO, submissions)
-    assert demo.grade(chinese_course, "rloo", RLOO, submissions) == stock
+@pytest.fixture(scope="module")
+def graded_by_ours(chinese_course, graded):
+    """The scores of the same class, by our grader: in the other course, whose gradebook is the same."""
+    demo.hand_in(chinese_course, RLOO, graded[0])
+    return demo.grade(chinese_course, "rloo", RLOO, graded[0])
+
+
+def test_our_grader_gives_the_same_scores(graded, graded_by_ours):
+    assert graded_by_ours == graded[1]
+
+
+def test_colab_s_name_of_a_student_reaches_no_file(course, chinese_course, graded, graded_by_ours):
+    """Colab writes it into each cell that was run: into what was handed in, and from there nowhere."""
+    for folder in (course, chinese_course):
+        places = {file: file.relative_to(folder).parts[0] for file in folder.rglob("*") if file.is_file()}
+        named = {places[file] for file in places if re.search(b"Student Name|0123456789", file.read_bytes())}
+        assert named == {"submitted"} and {"autograded", "feedback" if folder == course else "grading"} <= set(places.values())
 
 
 # The demo

@@ -17,6 +17,7 @@ from fontTools.ttLib import TTFont
 import lessons._build.build as builder
 import lessons._build.notebook as notebook_module
 import lessons._build.payload as payload_module
+from advantagelab.checking import run_checks
 from lessons.__main__ import main
 from lessons._build.course import ROOT, read_course
 from lessons._build.lesson import read_lesson
@@ -37,6 +38,7 @@ from tests.tiny_course import (
     LESSON_MD,
     PAIR,
     SPEC,
+    STOP_HERE,
     TINY_IN_COURSE,
     edit,
     write_course,
@@ -74,7 +76,7 @@ SOURCE_EDITS = {
                  '+++ {"key": "why-centered", "lang": "zh"', '{"key": "why-centered", "lang": "zh"'),
     "+++ in a list": (LESSON_MD, "[step-1]", "stands inside this cell", "| 1 | $-1$ |\n\n+++", "| 1 | $-1$ |\n\n- +++"),
     "+++ in code": (LESSON_MD, "[use-it]", "stands inside this cell", "print(halved", "+++\n\nprint(halved"),
-    "cell left out": (LESSON_MD, None, "15 cells are opened", "```{code-cell}\n---\nkey: halved", '+++ {"key": "gone", "lang": "en"}\n\n'
+    "cell left out": (LESSON_MD, None, "16 cells are opened", "```{code-cell}\n---\nkey: halved", '+++ {"key": "gone", "lang": "en"}\n\n'
                       "```{code-cell}\n---\nkey: halved"),
     "fence that is not a cell": (LESSON_MD, "[step-1]", "```python", "## Step 1: Center\n", "## Step 1: Center\n\n```python\n1\n```\n"),
     "misspelt cell": (LESSON_MD, "[why-centered]", "{code-cel}", "```{code-cell}\n---\nkey: halved", "```{code-cel}\n---\nkey: halved"),
@@ -102,7 +104,23 @@ SOURCE_EDITS = {
                                   CELL["check-halved"] + CELL["halved"]),
     "name that opens another": (LESSON_MD, "[halved]", "opens that of halved_centered", "exercise: centered", "exercise: halved_centered",
                                 "check: centered", "check: halved_centered"),
-    "exercise with a body": (LESSON_MD, "[halved]", "leave the body empty", "exercise: halved\n---\n", "exercise: halved\n---\npass\n"),
+    "exercise with a body": (LESSON_MD, "[halved]", "leave the body empty", "乘以 0.5。\"]\n---\n", "乘以 0.5。\"]\n---\npass\n"),
+    "exercise without hint": (LESSON_MD, "[halved]", "needs hint", 'hint:\n- ["Multiply by 0.5.", "乘以 0.5。"]\n', ""),
+    "exercise without explained": (LESSON_MD, "[halved]", "needs explained", "explained:\n  step-1: [by_hand, of_zero]\n", ""),
+    "explained by no cell": (LESSON_MD, "[halved]", "no prose cell step-9", "step-1: [by_hand, of_zero]", "step-9: [by_hand]"),
+    "explained for no check": (LESSON_MD, "[halved]", "begins with by_foot", "step-1: [by_hand, of_zero]", "step-1: [by_foot]"),
+    "no cell of all checks": (LESSON_MD, "[all-checks]", 'run_all_checks(globals(), "centered", "halved")', CELL["all-checks"], ""),
+    "all checks but one": (LESSON_MD, "[all-checks]", 'in their order: run_all_checks(globals(), "centered", "halved")',
+                           '"centered", "halved")', '"halved")'),
+    "no way to the solution": (LESSON_MD, "[stop-here]", "links to {{solution}}", STOP_HERE, ""),
+    "end without the solution": (LESSON_MD, "[stop-here]", "({{solution}})", "[solved notebook]({{solution}})", "solved notebook",
+                                 "[参考答案 notebook]({{solution}})", "参考答案 notebook"),
+    "solution shown to all": (LESSON_MD, "[stop-here]", "only: learner", '"lang": "en", "only": "learner"', '"lang": "en"',
+                              '"lang": "zh", "only": "learner"', '"lang": "zh"'),
+    "widget that is not there": (LESSON_MD, "[picture]", "there is no widget baseline; advantagelab/widgets has advantage_flip",
+                                 "widgets.baselines()", "widgets.baseline()"),
+    "no head of a notebook": (LESSON_MD, ":", "with these four lines:\n---\njupytext: ", LESSON[:LESSON.index("+++")], ""),
+    "head without a kernel": (LESSON_MD, ":", "with these four lines", "kernelspec: {", "kernel: {"),
     "hint without pairs": (LESSON_MD, "[centered]", "hint", '["Then subtract it.", "再减去它。"]', '"Then subtract it."'),
     "hint on a check": (LESSON_MD, "[check-halved]", "hint", "check: halved\n", 'check: halved\nhint:\n- ["One.", "一。"]\n'),
     "hint that differs": (LESSON_MD, "[centered]", "`a`", "Take the mean first.", "Take `a` first."),
@@ -144,7 +162,10 @@ SOURCE_EDITS = {
     "helper of the lesson": (CHECKS_PY, "[check-halved]", "from .helper import three", "from . import spec\n",
                              "from . import spec\nfrom .helper import three\n", "[1.0, 3.0])), [0.5", "[1.0, three])), [0.5"),
     "no hidden check": (CHECKS_PY, "[check-halved]", "hidden_halved_", "def hidden_halved_random", "def random_halved"),
-    "no visible check": (CHECKS_PY, "[check-halved]", "check_halved_", "def check_halved_by_hand", "def by_hand_halved"),
+    "no visible check": (CHECKS_PY, "[check-halved]", "check_halved_", "def check_halved_by_hand", "def by_hand_halved",
+                         "def check_halved_of_zero", "def of_zero_halved"),
+    "two checks": (CHECKS_PY, "[check-halved]", "has 1 visible and 1 hidden check: a TODO needs three in all",
+                   CHECKS[CHECKS.index("def check_halved_of_zero"):CHECKS.index("def hidden_halved_random")], ""),
     "helper of a check": (CHECKS_PY, "[check-halved]", "THREE", "def check_halved_by_hand", "THREE = 3.0\n\n\ndef check_halved_by_hand",
                           "halved(torch.tensor([1.0, 3.0]))", "halved(torch.tensor([1.0, THREE]))"),
     "message in one language": (CHECKS_PY, ":", "message(en=…, zh=…)", 'en="Half of each.", zh="每个的一半。"', 'en="Half."'),
@@ -158,6 +179,8 @@ SOURCE_EDITS = {
 
     "field missing": (COURSE_TOML, None, "minutes", "minutes = 5\n", ""),
     "field unknown": (COURSE_TOML, None, "hours", "minutes = 5\n", "minutes = 5\nhours = 1\n"),
+    "number of one digit": (COURSE_TOML, None, "number has two digits", 'number = "04"', 'number = "4"'),
+    "number that is no text": (COURSE_TOML, None, "number has two digits", 'number = "04"', "number = 14"),
     "field not a pair": (COURSE_TOML, None, "title is a pair", 'title = ["Tiny", "微型"]', 'title = ["Tiny"]'),
     "course without a branch": (COURSE_TOML, None, "branch", 'branch = "main"\n', ""),
     "not TOML": (COURSE_TOML, None, "line", "minutes = 5", "minutes = five"),
@@ -183,6 +206,32 @@ def test_refuses_source(name, tmp_path):
     elif place:
         assert place in said
     assert not (tmp_path / "notebooks").exists() and not (tmp_path / "solutions").exists()
+
+
+def two_lessons(folder, *cells):
+    """The good lesson and after it another, whose only TODO is halved; gives the function that reads the course."""
+    read = write_course(folder)
+    edit(folder, COURSE_TOML, TINY_IN_COURSE, TINY_IN_COURSE + TINY_IN_COURSE.replace('"tiny"\n', '"next"\n').replace("04", "05")
+         .replace("T-TINY", "T-NEXT").replace("points = 6", "points = 3").replace('["tiny"]\n', '["next"]\n'))
+    all_checks = CELL["all-checks"].replace('"centered", "halved"', '"halved"')
+    lesson = LESSON[:LESSON.index("+++")] + "\n".join([PAIR, *cells, CELL["halved"], CELL["check-halved"], all_checks, STOP_HERE])
+    algorithm = "import torch\n\n\n" + ALGORITHM[ALGORITHM.index("def halved"):].replace("TODO 2", "TODO 1")
+    for name, content in {"lessons/next/lesson.md": lesson, "lessons/next/checks.py": CHECKS, "lessons/next/spec.py": SPEC,
+                          "algorithms/next.py": algorithm}.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(content, encoding="utf-8")
+    return read
+
+
+def test_nothing_is_written_where_a_later_lesson_is_refused(tmp_path):
+    read = two_lessons(tmp_path)
+    assert len(builder.build(read(), tmp_path)) == 8
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*.ipynb")}
+    edit(tmp_path, LESSON_MD, "Subtract the baseline", "Take away the baseline")
+    edit(tmp_path, "algorithms/next.py", "rewards * 0.5", "rewards * HALF", "import torch\n", "import torch\n\nHALF = 0.5\n")
+    with pytest.raises(Refused, match=r"next\.py: \[halved\] halved uses HALF"):
+        builder.build(read(), tmp_path)
+    assert before == {file: file.read_bytes() for file in tmp_path.rglob("*.ipynb")}
 
 
 def test_line_is_that_of_the_cell(tmp_path):
@@ -221,7 +270,7 @@ def course_built_once(tmp_path_factory):
     read = write_course(folder)
     builder.build(read(), folder)
     outputs = {"setup": printed("Advantage Lab"), "picture": picture(), "check-centered": printed("✓ centered"),
-               "check-halved": printed("✓ halved"), "use-it": printed("tensor([-0.5, 0.5])")}
+               "check-halved": printed("✓ halved"), "all-checks": printed("2 of 2"), "use-it": printed("tensor([-0.5, 0.5])")}
     for language in ("en", "zh"):
         with opened(folder, "solutions", language) as solved:
             for cell in solved.cells:
@@ -472,10 +521,21 @@ def test_nbgrader_metadata(notebooks, kind):
     for key in found:
         assert cells[key].metadata.get("editable", True) is not expected[key]["locked"]
         assert cells[key].metadata.deletable is False
+    for key, function in (("check-centered", "centered"), ("check-halved", "halved")):  # nbgrader takes a last value as a partial score
+        assert cells[key].source.splitlines()[-1] == f'run_checks(globals(), "{function}")'
     for key in ("centered", "check-centered", "require-rewards"):
         assert f"[{key}] " in cells[key].source.splitlines()[0]
     assert {key: cell.metadata.tags for key, cell in cells.items() if "tags" in cell.metadata} == {
         "check-centered": ["raises-exception"], "check-halved": ["raises-exception"], "use-it": ["demo", "raises-exception", "use"]}
+
+
+def test_a_check_cell_has_no_value(capsys):
+    """nbgrader would take a number for a part of the points."""
+    def check_double_one(answers):
+        return answers.double(1)
+
+    assert run_checks({"double": lambda x: 2 * x, "check_double_one": check_double_one}, "double") is None
+    assert "✓ check_double_one" in capsys.readouterr().out
 
 
 def text_of(notebook):
@@ -503,16 +563,8 @@ def test_solutions_stand_never_in_the_learners_notebook(notebooks):
 
 
 def test_a_given_function_of_an_earlier_lesson_stands_solved(tmp_path):
-    read = write_course(tmp_path)
-    edit(tmp_path, COURSE_TOML, TINY_IN_COURSE, TINY_IN_COURSE + TINY_IN_COURSE.replace('"tiny"\n', '"next"\n').replace("04", "05")
-         .replace("T-TINY", "T-NEXT").replace("points = 6", "points = 3").replace('["tiny"]\n', '["next"]\n'))
     given = "```{code-cell}\n---\nkey: centered\ngiven: centered\n---\n```\n"
-    lesson = LESSON[:LESSON.index("+++")] + "\n".join([CELL["require-rewards"], given, CELL["halved"], CELL["check-halved"]])
-    algorithm = "import torch\n\n\n" + ALGORITHM[ALGORITHM.index("def halved"):].replace("TODO 2", "TODO 1")
-    for name, text in {"lessons/next/lesson.md": lesson, "lessons/next/checks.py": CHECKS, "lessons/next/spec.py": SPEC,
-                       "algorithms/next.py": algorithm}.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text, encoding="utf-8")
+    read = two_lessons(tmp_path, CELL["require-rewards"], given)
     assert cell_of(build_notebook(read_lesson(read(), "next"), "en", "learner"), "centered").source == (
         "# [centered] Given: run this cell as it is. | 已给出：直接运行。\ndef centered(rewards: torch.Tensor) -> torch.Tensor:\n"
         '    """Rewards minus their mean. | 奖励减去均值。"""\n    require_rewards(rewards)\n    mean_of_all = rewards.mean()\n'
@@ -552,10 +604,8 @@ def test_refuses_what_no_notebook_carries():
 def test_payload_carries_the_widgets_that_are_named_and_what_these_import():
     files = payload_files("widgets.reward_flow()")
     carried = {Path(name).stem for name in files if name.startswith("advantagelab/widgets/")}
-    assert carried == {"__init__", "reward_flow", "flow", "panel", "style"}
+    assert carried == {"__init__", "reward_flow", "flow", "panel", "access", "style"}
     assert "clip" not in files["advantagelab/widgets/__init__.py"].decode()
-    with pytest.raises(Refused, match="there is no widget nothing_such"):
-        payload_files("widgets.nothing_such()")
 
 
 TRAINS = """

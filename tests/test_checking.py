@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from advantagelab import set_language
 from advantagelab.checking import (
     CheckFailed,
     ChecksFailed,
@@ -22,7 +23,7 @@ from advantagelab.checking import (
     run_checks,
 )
 from advantagelab.checking.expect import describe
-from advantagelab.checking.run import ERROR, FAILED, MISSING, OPEN, PASSED, checks_of, report
+from advantagelab.checking.run import ERROR, FAILED, MISSING, OPEN, PASSED, Verdict, checks_of, report
 
 SAID = message(en="It is not doubled.", zh="没有翻倍。")
 
@@ -87,6 +88,24 @@ def test_error_shows_the_learners_line():
     verdict = verdict_on(broken)
     assert verdict.status == ERROR and "raised" in verdict.message.en
     assert verdict.got.startswith("IndexError") and "# the learner's line" in verdict.got
+
+
+def test_a_name_that_no_cell_has_defined_is_said():
+    def uses_a_given_function(x):
+        return require_what_is_above(x)  # noqa: F821
+
+    verdict = verdict_on(uses_a_given_function)
+    assert verdict.status == ERROR and "uses `require_what_is_above`, which is not defined. If a cell above" in verdict.message.en
+
+
+def test_the_learners_language_comes_first():
+    verdict = Verdict("check_a", FAILED, message(en="wrong", zh="错"), "1", "2", 0.0)
+    assert report([verdict]).splitlines()[1:3] == ["    wrong", "    错"]
+    set_language("zh")
+    try:
+        assert report([verdict]).splitlines()[1:3] == ["    错", "    wrong"]
+    finally:
+        set_language("en")
 
 
 @pytest.mark.parametrize("leave", [SystemExit, lambda: sys.exit(0), RecursionError, MemoryError])

@@ -105,6 +105,10 @@ def messages_of(check) -> list[tuple[str, str]]:
             for call in calls]
 
 
+def too_few(lesson: Lesson, todo: Region, number: int, kind: str, needed: int) -> str:
+    return f"TODO {todo.number} of {lesson.name}: {number} {kind} answers, {needed} are needed ({kind}_answers.py)"
+
+
 # The form of checks.py
 
 
@@ -228,7 +232,8 @@ def test_wrong_answer_fails_at_the_check_that_names_it(index):
 def test_each_todo_has_enough_wrong_answers_with_names_of_their_own(lesson):
     answers = [answer for owner, answer in WRONG if owner is lesson]
     per_todo = Counter(answer.todo(lesson.todos).number for answer in answers)
-    assert all(per_todo[todo.number] >= 10 for todo in lesson.todos), per_todo
+    few = [too_few(lesson, todo, per_todo[todo.number], "wrong", 10) for todo in lesson.todos if per_todo[todo.number] < 10]
+    assert not few, "\n".join(few)
     names = Counter((answer.todo(lesson.todos).number, answer.name) for answer in answers)
     assert max(names.values()) == 1, names.most_common(1)
 
@@ -255,7 +260,9 @@ def test_a_wrong_answers_first_message_is_nearly_always_the_one_that_names_it(le
 def test_every_visible_check_is_needed(lesson):
     """A check that no listed mistake belongs to is one that nobody can trust."""
     registered = {answer.caught_by for owner, answer in WRONG if owner is lesson}
-    assert {check.__name__ for _, check in lesson.every_check if check.__name__.startswith("check_")} - registered == set()
+    visible = [check.__name__ for _, check in lesson.every_check if check.__name__.startswith("check_")]
+    unneeded = [name for name in visible if name not in registered]
+    assert not unneeded, f"no wrong answer of {lesson.name} is caught_by (wrong_answers.py) {', '.join(unneeded)}"
 
 
 # Right answers
@@ -273,7 +280,8 @@ def test_right_answer_passes_everything(lesson, answer):
 @each_lesson
 def test_each_todo_has_enough_right_answers(lesson):
     per_todo = Counter(answer.todo(lesson.todos).number for owner, answer in RIGHT if owner is lesson)
-    assert all(per_todo[todo.number] >= 4 for todo in lesson.todos), per_todo
+    few = [too_few(lesson, todo, per_todo[todo.number], "right", 4) for todo in lesson.todos if per_todo[todo.number] < 4]
+    assert not few, "\n".join(few)
 
 
 # Mutants
@@ -287,7 +295,7 @@ def test_mutants_die_and_survivors_are_explained(lesson):
     explained = {entry.mutant for entry in equivalent_mutants(lesson.folder)}
     assert survivors - explained == set(), "survived without an `equivalent(…)` in wrong_answers.py"
     assert explained - survivors == set(), "listed as equivalent, but there is no such mutant or a check rejects it"
-    assert len(survivors) <= 0.05 * len(everyone), f"{len(survivors)} of {len(everyone)}"
+    assert len(survivors) <= 0.05 * len(everyone), f"{len(survivors)} of {len(everyone)} mutants of {lesson.name} survive, 5 % may"
 
 
 def test_mutants_change_only_regions_and_cover_each():

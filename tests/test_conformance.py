@@ -5,6 +5,7 @@ import gc
 import logging
 import os
 import random
+import re
 import subprocess
 import sys
 import types
@@ -15,9 +16,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from packaging.specifiers import SpecifierSet
 
 from advantagelab import conformance
 from advantagelab.algorithms import rloo as reference
+from tests.needs import ROOT
 
 RUN = sys.modules["advantagelab.conformance.run"]
 needs_trl = pytest.mark.skipif(find_spec("trl") is None, reason=f"not run: trl is missing, install with {RUN.INSTALL}")
@@ -333,6 +336,18 @@ def test_untested_version_of_trl_is_incompatible(monkeypatch, version):
     report = conformance.rloo(REFERENCE)
     assert report.status == "incompatible" and report.checks == {}
     assert version in report.reason
+
+
+def test_the_table_of_versions_is_as_the_range_says_and_holds_the_locked_one():
+    """docs/conformance.md, written by `make conformance-all`, which nobody may have run since the range or the lock changed."""
+    written = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| ([\d.]+) \| ((?:passed|incompatible|failed|skipped|traceback)\b.*) \|$", written, re.M))
+    assert len(rows) > 5 and written.count(f"`trl{RUN.TRL_RANGE}`") == 2
+    for version, cells in rows.items():
+        statuses = {cell.partition(",")[0] for cell in cells.split(" | ")[:4]}
+        assert statuses == {"passed" if version in SpecifierSet(RUN.TRL_RANGE) else "incompatible"}, (version, cells)
+    (locked,) = re.findall(r"^trl==(.+)$", (ROOT / "environments" / "pt-cpu.lock.txt").read_text(encoding="utf-8"), re.M)
+    assert locked in rows and "passed" in rows[locked]
 
 
 def drift_helper(monkeypatch, trl):

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from lessons._build.course import read_course
 from tests.needs import ROOT
 
 FOLDER = ROOT / "environments"
@@ -18,7 +19,7 @@ def load(name: str):
     return module
 
 
-INCLUDES = load("install").INCLUDES
+INCLUDES = {"base-cpu": [], "pt-cpu": ["base-cpu"], "grader": ["base-cpu"], "dev": ["base-cpu", "pt-cpu", "grader"], "colab-like": []}
 
 
 def pins(name: str) -> dict[str, str]:
@@ -45,6 +46,10 @@ def test_a_lock_holds_what_is_wanted_and_what_it_includes(name):
         assert pins(included).items() <= pins(name).items(), included
 
 
+def test_every_environment_is_one_that_can_be_installed():
+    assert tuple(INCLUDES) == load("install").LOCKED
+
+
 def test_torch_is_no_cuda_build():
     assert not [package for name in INCLUDES for package in pins(name) if package.startswith(("nvidia", "cuda", "triton"))]
 
@@ -54,8 +59,16 @@ def test_the_table_of_environments_says_what_was_not_run_and_what_failed():
     row = matrix.ROWS[0]
     assert matrix.find_python("2.0") is None
     assert "| not run: no Python 3.13 on this machine |" in matrix.line(row, "no Python 3.13 on this machine")
-    assert "| 8 of 8 notebooks |" in matrix.line(row, [])
-    assert "| 7 of 8 notebooks<br>03_rloo: a<br>03_rloo: b |" in matrix.line(row, ["03_rloo: a", "03_rloo: b"])
+    count = len(read_course().lessons)
+    assert f"| {count} of {count} notebooks |" in matrix.line(row, [])
+    assert f"| {count - 1} of {count} notebooks<br>03_rloo: a<br>03_rloo: b |" in matrix.line(row, ["03_rloo: a", "03_rloo: b"])
+
+
+def test_the_written_table_counts_the_lessons_of_the_course():
+    """docs/environments.md, written by `make matrix`, which nobody may have run since a lesson was added."""
+    count = len(read_course().lessons)
+    written = re.findall(r"\d+ of \d+ notebooks", (ROOT / "docs" / "environments.md").read_text(encoding="utf-8"))
+    assert set(written) == {f"{count} of {count} notebooks"}, "run `make matrix`"
 
 
 def test_the_table_holds_the_locked_torch_the_oldest_supported_one_and_every_python():

@@ -69,7 +69,7 @@ def test_it_is_no_lesson(tmp_path, one_payload):
     files = {file.relative_to(tmp_path).as_posix() for file in builder.build(course, tmp_path)}
     assert {file for file in files if "more" in file} == {"notebooks/en/more.ipynb", "notebooks/zh/more.ipynb"} and len(files) == 6
     notebook = nbformat.read(tmp_path / "notebooks" / "zh" / "more.ipynb", 4)
-    assert notebook.cells[0].source == "# More | 更多\n\n**选学**，不计分 · **环境**：BASE-CPU · **目标人群**：测试"
+    assert notebook.cells[0].source == "# More | 更多\n\n**选做**，不计分 · **环境**：BASE-CPU · **目标人群**：测试"
     assert not [cell for cell in notebook.cells if "nbgrader" in cell.metadata]
     assert {with_trainers for code, with_trainers in one_payload if code == "print(1)"} == {True}
     assert {with_trainers for code, with_trainers in one_payload if code != "print(1)"} == {False}

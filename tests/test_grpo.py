@@ -1,13 +1,21 @@
 """The numbers that lesson GRPO prints, and those it rests on, computed with its functions."""
 
+import inspect
+from fractions import Fraction
 from math import comb
 
 import pytest
 import torch
 
+from advantagelab.algorithms import grpo, rloo
 from advantagelab.algorithms.grpo import group_relative_advantages, grpo_token_losses, k3_kl, reduce_token_losses
-from advantagelab.algorithms.rloo import aggregate_sequence_logps, leave_one_out_advantages, rloo_policy_loss
+from advantagelab.algorithms.rloo import leave_one_out_advantages
+from advantagelab.widgets.group_scale import advantages_by_count, difficulty_factor, percent, zero_variance_share
+from advantagelab.widgets.kl_estimators import estimate, moved_policy, whose_gradient
+from advantagelab.widgets.loss_reduction import push as push_on
+from tests.lesson_numbers import Numbers, brief
 
+LESSON = Numbers("grpo")
 SIX_PLACES = {"abs": 6e-7, "rel": 0}
 
 
@@ -31,7 +39,49 @@ def test_one_right_of_four_by_every_rule():
                                 ({"eps": 0.0}, 1.732051, -0.577350), ({"ddof": 1, "eps": 0.0}, 1.5, -0.5)):
         assert advantages_of(rewards, **named) == pytest.approx([right] + [wrong] * 3, abs=5e-5), named
     assert leave_one_out_advantages(torch.tensor(rewards), torch.zeros(4).long()).tolist() == pytest.approx([1, -1 / 3, -1 / 3, -1 / 3])
-    assert [((n - 1) / n) ** 0.5 for n in (4, 2)] == pytest.approx([0.866, 0.707], abs=5e-4)
+
+
+def test_step_1_prints_them():
+    rewards = [1.0, 0.0, 0.0, 0.0]
+    mean, std = torch.tensor(rewards).mean().item(), torch.tensor(rewards).std(correction=0).item()
+    centered, divided = advantages_of(rewards, scale="none"), advantages_of(rewards)
+    siblings = leave_one_out_advantages(torch.tensor(rewards), torch.zeros(4).long()).tolist()
+    LESSON.printed("step-1", "1, 0, 0, 0", f"{mean:g}", rf"$\sqrt{{{std**2:g}}}\approx {std:.3f}$")
+    LESSON.printed("step-1", f"${','.join(brief(centered))}$", f"${','.join(f'{advantage:.3f}' for advantage in divided)}$")
+    LESSON.printed("step-1", "$1,-\\frac13,-\\frac13,-\\frac13$")
+    assert [Fraction(value).limit_denominator(10) for value in siblings] == [1, *[Fraction(-1, 3)] * 3]
+    rules = [centered, siblings, divided, advantages_of(rewards, ddof=1, eps=1e-4)]
+    LESSON.table("step-1", *([f"{right:.4f}", f"{wrong:.4f}"] for right, wrong, *_ in rules))
+    LESSON.printed("step-1", *(f"{((n - 1) / n) ** 0.5:.3f}" for n in (4, 2)))
+    LESSON.printed("step-1", *[r"$\varepsilon_{\mathrm{std}}=10^{-6}$"] * 2, r"$\varepsilon_{\mathrm{std}}=10^{-4}$", r"$\mathrm{ddof}=0$")
+    defaults = inspect.signature(group_relative_advantages).parameters
+    assert (defaults["ddof"].default, defaults["eps"].default) == (0, 1e-6)
+    four = [f"{advantage:.4f}" for advantage in divided]
+    LESSON.printed("todo-1", "1, 0, 0, 0", f"${','.join(four)}$", f"${','.join(brief(centered))}$", "0.7")
+
+
+def test_the_tables_of_easy_and_hard_prompts():
+    def row(counts, advantage) -> list[str]:
+        return [f"{advantage(right):.3f}" if round(advantage(right), 6) % 1 else f"{advantage(right):g}" for right in counts]
+
+    counts, chances = (1, 2, 4, 6, 7), (0.02, 0.1, 0.5, 0.9, 0.98)
+    rows = [row(counts, lambda right, place=place: round(right_of_eight(right, eps=0.0)[place], 6)) for place in (0, 1)]
+    siblings = row(counts, lambda right: round(8 / 7 * right_of_eight(right, scale="none")[0], 6))
+    factors = [f"{difficulty_factor(chance, 'ddof_0'):.3f}" for chance in chances]
+    shares = [percent(zero_variance_share(chance)) for chance in chances]
+    LESSON.table("zero-variance", [*map(str, counts)], *rows, siblings, [f"{chance:g}" for chance in chances], factors, shares)
+    LESSON.printed("zero-variance", f"{difficulty_factor(0.3, 'none'):g}")
+
+
+def test_the_panel_of_the_scale_tells_the_answers():
+    extra = advantages_by_count("ddof_0", 0.001).first[8], advantages_by_count("none", 0.001).first[8]
+    LESSON.printed("ask-scale", "0.001", "$p=0.1$", "0.5", "0.98")
+    LESSON.printed("saw-scale", "4", r"$\pm1$", "0.001", f"${extra[0]:+.3f}$", f"{extra[1]:.4f}")
+    assert advantages_by_count("ddof_0").right[4] == pytest.approx(1, abs=1e-5)
+    factors = [f"{difficulty_factor(0.1, divisor):.3f}" for divisor in ("ddof_1", "ddof_0", "none")]
+    LESSON.printed("saw-scale", *factors)
+    for chance in (0.5, 0.98):
+        LESSON.printed("saw-scale", f"{chance:g}", f"{difficulty_factor(chance, 'ddof_0'):.3f}", percent(zero_variance_share(chance)))
 
 
 @pytest.mark.parametrize(("right", "ddof_0", "ddof_1", "leave_one_out", "centered"), [
@@ -73,6 +123,10 @@ def test_what_an_epsilon_alone_makes_of_equal_rewards():
     assert (centered / std.clamp_min(1e-6)).abs().max().item() == pytest.approx(0.0596, abs=5e-5)
     assert (centered / (std + 1e-4)).abs().max().item() == pytest.approx(6e-4, rel=0.01)
     assert ((threes - threes.mean()) / (threes.std(correction=0) + 1e-8)).abs().max().item() == pytest.approx(0.749, abs=5e-4)
+    assert centered.min() > 0  # the mean came out too small
+    made = [(centered / (std + eps)).abs().max().item() for eps in (1e-8, 1e-6)]
+    LESSON.printed("zero-variance", "0.7", *[r"$6\cdot 10^{-8}$"] * 2, r"$\varepsilon_{\mathrm{std}}=10^{-8}$", "$10^{-6}$")
+    LESSON.printed("zero-variance", *(f"{advantage:.2f}" for advantage in made))
 
 
 def test_nearly_equal_rewards_are_not_equal():
@@ -154,7 +208,36 @@ def test_value_and_variance_of_the_estimators(case, kl, k1_variance, k1_lowest, 
 
 def test_reversed_k3_is_far_off():
     policy, reference = (logs(p) for p in CASES["far"])
-    assert float((policy.exp() * k3_of(reference, policy)).sum()) == pytest.approx(0.9684, abs=5e-5)
+    mean, reverse = (float((policy.exp() * k3_of(*pair)).sum()) for pair in ((policy, reference), (reference, policy)))
+    LESSON.printed("why-k3-kl", r"$\pi=(0.7,0.2,0.1)$", r"$\pi_{\mathrm{ref}}=(0.2,0.3,0.5)$", f"{mean:.4f}", f"{reverse:.4f}")
+
+
+def test_the_tables_of_step_2():
+    policy, reference = moved_policy("near", 0.0)
+    in_loss = [estimate(policy, reference, name, "loss") for name in ("k1", "k2", "k3")]
+
+    def four_places(numbers) -> list[str]:
+        return ["0" if abs(number) < 1e-12 else f"{number:.4f}" for number in numbers]
+
+    tokens = [[*brief([policy[token], reference[token]]), *four_places(one.values[token] for one in in_loss)] for token in range(3)]
+    expectations, variances = (four_places(getattr(one, kind) for one in in_loss) for kind in ("expectation", "variance"))
+    of_token = [*in_loss, estimate(policy, reference, "k3", "loss_times_ratio"), estimate(policy, reference, "k1", "reward")]
+    gradients = [f"({','.join(brief([round(number, 4) for number in one.gradient]))})" for one in of_token]
+    LESSON.table("step-2", *tokens, expectations, variances, *([gradient] for gradient in gradients))
+    LESSON.printed("step-2", *[expectations[0]] * 3)  # in the table for k1 and k3, and as the divergence
+    assert [whose_gradient(one.gradient, policy, reference) for one in of_token] == [
+        "zero", "policy_first", "reference_first", "policy_first", "policy_first"]
+
+
+def test_the_panel_of_the_estimators_tells_the_answers():
+    far, half, near = moved_policy("far", 0.0), moved_policy("far", 0.5), moved_policy("near", 0.0)
+    k1, k2, k3 = (estimate(*far, name, "loss") for name in ("k1", "k2", "k3"))
+    LESSON.printed("saw-kl", f"{k2.bias:.4f}", f"{k1.variance:.4f}", f"{k3.variance:.4f}")
+    LESSON.printed("saw-kl", *(f"{estimate(*half, name, 'loss').variance:.4f}" for name in ("k3", "k1")))
+    assert whose_gradient(estimate(*far, "k3", "reward").gradient, *far) == "other"
+    for name, placement in (("k1", "reward"), ("k1", "loss_times_ratio"), ("k3", "loss_times_ratio")):
+        assert whose_gradient(estimate(*far, name, placement).gradient, *far) == "policy_first"
+    LESSON.printed("saw-kl", *(f"{estimate(*near, name, 'loss').variance:.4f}" for name in ("k2", "k3", "k1")))
 
 
 @pytest.mark.parametrize(("case", "of_policy", "of_reference", "k3_in_reward"), [
@@ -227,6 +310,12 @@ def test_token_ratios_and_sequence_ratio():
         assert losses == pytest.approx([-ratio for ratio in tokens], **SIX_PLACES)
         ratio = torch.tensor(losses).prod().abs().item()
         assert (ratio, ratio ** (1 / len(changes))) == pytest.approx((sequence, mean), abs=1e-6)
+    changes = torch.tensor([0.1, -0.2, 0.4], dtype=torch.float64)
+    three, sequence, mean = [f"{ratio:.3f}" for ratio in changes.exp()], f"{changes.sum().exp():.3f}", f"{changes.mean().exp():.3f}"
+    LESSON.printed("token-ratio", f"${','.join(brief(changes, sign=True))}$", sequence, *three, "0.8", "1.28", "$+0.5,-0.5$")
+    LESSON.printed("token-ratio", "0.2", "0.28")
+    LESSON.printed("token-ratio", *(f"{ratio:.3f}" for ratio in torch.tensor([0.5, -0.5]).exp()), "$A=+1$", r"$\rho=1.25$")
+    LESSON.printed("relatives", rf"$e^{{0.3/3}}\approx {mean}$", sequence)
 
 
 def test_example_of_todo_3():
@@ -235,13 +324,18 @@ def test_example_of_todo_3():
     assert gradients == pytest.approx([-1.1052, -0.8187, 0.0], abs=5e-5)
     with_kl, _ = losses_of((0.1, -0.2, 0.4), 1.0, epsilon_high=0.28, token_kl=torch.full((1, 3), 0.5), beta=0.1)
     assert with_kl == pytest.approx([loss + 0.05 for loss in losses])
+    by_four = [",".join(brief([round(number, 4) for number in numbers])) for numbers in (losses, gradients)]
+    LESSON.printed("todo-3", "0.2", "0.28", "$A=+1$", "$+0.1,-0.2,+0.4$", *(f"${listed}$" for listed in by_four))
+    LESSON.printed("todo-3", "0.5", r"$\beta=0.1$", f"{with_kl[0] - losses[0]:.2f}")
 
 
 def test_example_of_todo_2():
     policy, reference = logs((0.5, 0.3)).requires_grad_(), logs((0.4, 0.4))
     token_kl = k3_of(policy, reference)
     assert token_kl.tolist()[0] == pytest.approx([0.0231, 0.0457], abs=5e-5)
-    assert torch.autograd.grad(token_kl.sum(), policy)[0].tolist()[0] == pytest.approx([0.2, -0.3333], abs=5e-5)
+    first, second = torch.autograd.grad(token_kl.sum(), policy)[0][0].tolist()
+    LESSON.printed("todo-2", *(rf"$\log {chance}$" for chance in (0.5, 0.3, 0.4)), *(f"{value:.4f}" for value in token_kl[0]))
+    LESSON.printed("todo-2", rf"$1-\frac{{0.4}}{{0.5}}={first:g}$", rf"$1-\frac{{0.4}}{{0.3}}={second:.4f}$")
 
 
 def test_kl_pulls_nothing_where_the_policies_agree():
@@ -267,6 +361,29 @@ def test_push_on_each_token(reduction, loss, short, long):
     assert push.sum(dim=1).tolist() == pytest.approx([2 * short, 8 * long])
 
 
+def test_step_3_prints_the_pushes_and_the_losses():
+    mask, names = torch.arange(8) < torch.tensor([[2], [8]]), ("sequence_mean", "token_mean", "sequence_sum", "constant")
+    logps = torch.full((2, 8), -1.0)
+    losses = grpo_token_losses(logps, logps, torch.tensor([1.0, -1.0]), mask)
+    LESSON.table("step-3", *(brief([*push_on(name, (2, 8)).token, *push_on(name, (2, 8)).completion]) for name in names))
+    reduced = brief([reduce_token_losses(losses, mask, name, max_length=10) for name in names])
+    LESSON.printed("step-3", ", ".join(reduced[:3]), reduced[3], "$A=+1$", "$A=-1$")
+    LESSON.printed("todo-4", "$-1$", "$+1$", ", ".join(reduced[:3]), "10", reduced[3])
+
+
+def test_the_panel_of_the_reductions_tells_the_answers():
+    before, after = push_on("token_mean", (2, 8)), push_on("token_mean", (2, 2))
+    assert [name for name in ("sequence_mean", "token_mean", "sequence_sum", "constant")
+            if push_on(name, (2, 8)).token[0] != push_on(name, (2, 2)).token[0]] == ["token_mean"]
+    LESSON.printed("saw-reduction", f"{before.token[0]:g}", f"{after.token[0]:g}")
+    uneven = push_on("sequence_mean", (1, 10))
+    LESSON.printed("saw-reduction", f"{uneven.token[0]:g}", f"${uneven.token[1]:g}$", rf"$\pm{uneven.completion[0]:g}$")
+    assert uneven.completion[0] == -uneven.completion[1]
+    for name in ("token_mean", "sequence_sum", "constant"):
+        one, ten = push_on(name, (1, 10)).completion
+        assert ten == pytest.approx(-10 * one)
+
+
 def test_whole_chain_on_the_batch_of_lesson_rloo():
     rewards, group_ids = torch.tensor([1, 0, 1, 0]), torch.zeros(4, dtype=torch.int64)
     old = torch.tensor([[-0.8, -0.4], [-0.5, -0.5], [-1.0, -0.3], [-0.2, -0.9]])
@@ -281,27 +398,16 @@ def test_whole_chain_on_the_batch_of_lesson_rloo():
 
 def test_rloo_and_grpo_on_one_batch():
     """The cell "RLOO and GRPO on one batch" and what the lesson says of it."""
-    rewards, group_ids = torch.tensor([1, 0, 0, 0]), torch.tensor([0, 0, 0, 0])
-    mask = torch.arange(4) < torch.tensor([[3], [2], [1], [4]])
-    old, moved = torch.full((4, 4), -1.0), torch.zeros(4, 4)
-    moved[0, :3], moved[1, :2] = torch.tensor([0.1, -0.2, 0.4]), torch.tensor([0.5, -0.5])
-
-    def rloo_loss(new):
-        logps = aggregate_sequence_logps(new, mask), aggregate_sequence_logps(old, mask)
-        return rloo_policy_loss(*logps, leave_one_out_advantages(rewards, group_ids), epsilon_high=0.28)[0].mean()
-
-    def grpo_loss(new):
-        advantages = group_relative_advantages(rewards, group_ids)
-        return reduce_token_losses(grpo_token_losses(new, old, advantages, mask, epsilon_high=0.28), mask)
-
-    def push(loss, change) -> torch.Tensor:
-        new = (old + change).requires_grad_()
-        return -torch.autograd.grad(loss(new), new)[0]
-
-    first_rloo, first_grpo = push(rloo_loss, torch.zeros(4, 4)), push(grpo_loss, torch.zeros(4, 4))
-    assert first_rloo[mask][3:].tolist() == pytest.approx([-0.0833] * 7, abs=5e-5)
-    assert (float(first_grpo[2, 0]), float(first_grpo[3, 0])) == pytest.approx((-0.1443, -0.0361), abs=5e-5)
-    later_rloo, later_grpo = push(rloo_loss, moved), push(grpo_loss, moved)
+    seen = []
+    watched = LESSON.cells["side-by-side", None].replace("loss.backward()", "loss.backward(); seen.append(0.0 - new.grad)")
+    names = {"torch": torch, "seen": seen, **vars(rloo), **vars(grpo)}
+    exec(watched, names)
+    (first_rloo, first_grpo, later_rloo, later_grpo), mask = seen, names["mask"]
+    assert first_rloo[mask][3:].tolist() == pytest.approx([float(first_rloo[1, 0])] * 7)
+    LESSON.printed("saw-side-by-side", f"{-first_rloo[1, 0]:.4f}", r"$\frac13$", f"{-first_grpo[2, 0]:.4f}", f"{-first_grpo[3, 0]:.4f}")
+    changes = torch.tensor([0.1, -0.2, 0.4])
+    LESSON.printed("saw-side-by-side", rf"$e^{{{changes.sum():g}}}\approx {changes.sum().exp():.2f}$", "1.28", "0.8")
+    LESSON.printed("use-it", "1, 0, 0, 0", "3, 2, 1", "0.8", "1.28", "$+0.1,-0.2,+0.4$", "$+0.5,-0.5$")
     assert later_rloo[0].tolist() == [0.0] * 4 and torch.equal(later_rloo[1], first_rloo[1])
     assert (later_grpo[0] > 0).tolist() == [True, True, False, False] and later_grpo[0, 2] == 0
     assert later_grpo[1, 0] < first_grpo[1, 0] and later_grpo[1, 1] == 0
@@ -311,6 +417,11 @@ def test_numbers_of_the_written_question():
     for right, factor in ((1, 2.646), (4, 1.75)):
         leave_one_out = right_of_eight(right, scale="none")[0] * 8 / 7
         assert right_of_eight(right, eps=0.0)[0] / leave_one_out == pytest.approx(factor, abs=5e-4)
+    LESSON.printed("rubric", f"${right_of_eight(1, eps=0.0)[0]:.3f}/1$", f"$1/{right_of_eight(4, scale='none')[0] * 8 / 7:.3f}=1.75$")
+
+
+def test_three_right_of_eight():
+    LESSON.printed("saw-train", *(f"${advantage:+.3f}$" for advantage in right_of_eight(3)))
 
 
 # GRPO's relatives
@@ -321,11 +432,13 @@ def test_cispo_keeps_the_gradient_that_the_clip_drops():
     old = torch.tensor(-1.0, dtype=torch.float64)
     new = (old + torch.tensor(1.5, dtype=torch.float64).log()).requires_grad_()
     weight = (new - old).exp().clamp(max=1.28).detach()
-    assert torch.autograd.grad(weight * new, new)[0].item() == pytest.approx(1.28)
+    gradient = torch.autograd.grad(weight * new, new)[0].item()
+    LESSON.printed("relatives", r"$\rho=1.5$", "$A=+1$", "1.28", f"{gradient:g}")
     assert losses_of([float((new - old).detach())], 1.0, epsilon_high=0.28)[1] == [0.0]
 
 
 def test_dapo_overlong_penalty():
     limit, soft = 100, 20
     added = [min(0.0, max(-1.0, (limit - soft - length) / soft)) for length in (80, 90, 99, 100, 120)]
-    assert added == [0.0, -0.5, -0.95, -1.0, -1.0]
+    assert added[-1] == -1
+    LESSON.printed("relatives", str(limit), str(soft), "80, 90, 99", *(f"${value:g}$" for value in added[1:3]), *["$-1$"] * 2)

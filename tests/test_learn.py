@@ -102,9 +102,24 @@ def test_an_unknown_name_is_answered_in_both_languages_with_the_names_there_are(
     assert refused.value._render_traceback_() == [f"NoSuchTodo: {refused.value}"]
 
 
-def test_a_function_stands_for_its_name(capsys):
+def test_a_function_or_a_number_stands_for_the_name_and_the_only_todo_needs_none(capsys):
     hint(RIGHT[LOO])
-    assert "Hint 1 of 3." in capsys.readouterr().out
+    hint(3)
+    assert "Hint 2 of 3." in capsys.readouterr().out
+    open_lesson(learn_data(read_lesson(COURSE, "start_here"), solved=False))
+    hint()
+    assert "Hint 1 of 2." in capsys.readouterr().out
+
+
+def test_a_second_reset_makes_no_second_cell(learner, capsys):
+    """The one that stands last would count: an empty one below the new attempt would take its place."""
+    reset(LOO)
+    assert "is unwritten again" in capsys.readouterr().out
+    reset(LOO)
+    assert f"{LOO} is unwritten already: write in its cell." in capsys.readouterr().out
+    sys.modules["__main__"].__dict__[LOO] = RIGHT[LOO]
+    reset(LOO)
+    assert "is unwritten again" in capsys.readouterr().out
 
 
 def test_without_the_set_up_cell_it_says_so(monkeypatch):
@@ -217,7 +232,7 @@ def test_where_nothing_can_be_kept_it_says_so_and_still_knows_until_the_kernel_s
     said = capsys.readouterr().out
     assert "✗ wrong" in said and "the data folder cannot be written. It is lost when the kernel stops." in said
     reset(LOO)
-    assert "is the skeleton again" in capsys.readouterr().out
+    assert "is unwritten again" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("cell, alone", [
@@ -271,14 +286,25 @@ def test_a_failed_check_names_the_paragraph_that_explains_it(capsys, monkeypatch
     check(function("return torch.where(rewards.isnan(), 0.0, rewards - (rewards.nansum() - rewards.nan_to_num()) / (len(rewards) - 1))"))
     first = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("✗"))
     assert "each_group" in first
-    assert shown == [("Read again: Who may be compared", 'Read again: <a href="#cell-id=groups">Who may be compared</a>')]
+    assert shown == [('Read again: "Who may be compared"', 'Read again: <a href="#cell-id=groups">"Who may be compared"</a>')]
     set_language("zh")
     monkeypatch.setitem(sys.modules, "google.colab", sys)  # whose outputs cannot link into the notebook
     check(WRONG)
-    assert shown[1] == ("重读：留一法", "重读：留一法")
+    assert shown[1] == ("重读“留一法”", "重读“留一法”")
     check(OPEN)
     check(RIGHT)
     assert len(shown) == 2
+
+
+def test_what_no_paragraph_explains_the_docstring_does(monkeypatch):
+    shown = []
+    monkeypatch.setattr(after_checks, "show", lambda plain, rich: shown.append(rich))
+    of_rloo = lesson.the_lesson().todos[LOO]
+    after_checks._read_again(of_rloo, f"check_{LOO}_keeps_float64")
+    set_language("zh")
+    after_checks._read_again(of_rloo, f"check_{LOO}_refuses_bad_input")
+    assert shown == [f'Read again: <a href="#cell-id=leave-one-out-advantages">the docstring of {LOO}</a>',
+                     f'重读<a href="#cell-id=leave-one-out-advantages">函数 {LOO} 的文档字符串</a>']
 
 
 @pytest.mark.parametrize("name", [entry.name for entry in COURSE.lessons])

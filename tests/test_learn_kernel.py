@@ -49,11 +49,11 @@ def test_the_commands_and_a_restart(built, python, tmp_path, monkeypatch):
     _, _, check, first, second, unknown, put_back, stub, board = run_alone(
         notebook_of(built["en"], *commands, answer=WRONG), tmp_path / "one", python).cells
     assert [output.output_type for output in check.outputs] == ["stream", "display_data", "error"]
-    assert check.outputs[1].data["text/html"] == 'Read again: <a href="#cell-id=step-1">Step 1: Missing is not zero</a>'
+    assert check.outputs[1].data["text/html"] == 'Read again: <a href="#cell-id=step-1">"Step 1: Missing is not zero"</a>'
     assert "Hint 2" not in plain(first) and "Hint 2 of 2." in plain(second) and "text/markdown" in second.outputs[0].data
     (error,) = unknown.outputs
     assert error.traceback == [f"NoSuchTodo: {error.evalue}"] and 'Did you mean "mean_reward"?' in error.evalue
-    assert "is the skeleton again" in plain(put_back) and stub.outputs[0].ename == "NotImplementedError"
+    assert "is unwritten again" in plain(put_back) and stub.outputs[0].ename == "NotImplementedError"
     (attempt,) = (data / "attempts" / "start_here").iterdir()
     assert attempt.name == "mean_reward-1.py" and WRONG in attempt.read_text(encoding="utf-8")
     assert "✗ wrong" in plain(board) and "<td" in board.outputs[0].data["text/html"]
@@ -61,7 +61,7 @@ def test_the_commands_and_a_restart(built, python, tmp_path, monkeypatch):
     commands = ["progress()", 'reset("mean_reward")', "check-mean-reward", "progress()"]
     _, _, board, put_back, _, after = run_alone(notebook_of(built["zh"], *commands, answer=RIGHT), tmp_path / "two", python).cells
     assert "✗ 有错  现有的奖励有两个" in plain(board), "the restart has lost the mark"
-    assert "已恢复为骨架" in plain(put_back)
+    assert "已恢复成还没写的样子" in plain(put_back)
     assert RIGHT in (data / "attempts" / "start_here" / "mean_reward-2.py").read_text(encoding="utf-8")
     assert "· 待完成" in plain(after)
 

@@ -122,7 +122,8 @@ def test_run_all_on_the_untouched_notebook_goes_to_the_end(lesson, language, aft
         (cell,) = [built for built in notebook.cells if built.id == check.key]
         number = next(region.number for region in regions(lesson.algorithm.text) if region.function == check.check)
         assert re.search(rf"TODO {number}\b", text_of(cell)) and "✓" not in text_of(cell), text_of(cell)
-        assert [output.ename for output in cell.outputs if output.output_type == "error"] == ["ChecksFailed"]
+        (output,) = [output for output in cell.outputs if output.output_type == "error"]
+        assert output.ename == "ChecksFailed" and output.traceback == [f"ChecksFailed: {output.evalue}"]
 
 
 @WITH_TODOS

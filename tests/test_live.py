@@ -211,13 +211,17 @@ def test_what_is_off_the_scale_is_drawn_at_its_edge():
 @BOTH
 def test_quick_mode_is_told_on_the_picture(language):
     set_language(language)
-    watch = LiveRun("grpo")
+    watch = LiveRun("grpo", measures=("held_out_accuracy", "reward", "majority_accuracy"))
     watch._draw(record_after(4, QUICK))
-    words = [text.get_text() for text in watch.picture.figure.axes[0].texts]
-    assert words == [{"en": "quick mode: 4 of 105 steps", "zh": "快速模式：105 步只走 4 步"}[language]]
+    left = watch.picture.figure.axes[0]
+    words = [text.get_text() for text in left.texts]
+    box = left.texts[0].get_window_extent(watch.picture.canvas.get_renderer())
+    assert left.bbox.x0 + 2 < box.x0 and box.x1 < left.bbox.x1  # the axis is not hidden
+    assert words == [{"en": "quick mode: only 4 of 105 steps", "zh": "快速模式：只走了 105 步中的 4 步"}[language]]
+    assert watch.picture.alt.lower().startswith(words[0])
     watch = LiveRun("grpo")
     watch._draw(record_after(105))
-    assert not watch.picture.figure.axes[0].texts
+    assert not watch.picture.figure.axes[0].texts and "uick mode" not in watch.picture.alt and "快速模式" not in watch.picture.alt
 
 
 def test_quick_mode_is_for_those_who_ask_and_for_graders(monkeypatch):

@@ -1,12 +1,9 @@
 """The numbers that lesson OM-GRPO prints, computed with its functions, and its table of hyperparameters."""
 
-import contextlib
-import io
 import itertools
 import math
 import re
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 import torch
@@ -18,30 +15,12 @@ from advantagelab.algorithms.label_free import (contrast_augmented_rewards, grou
 from advantagelab.algorithms.om_grpo import APPENDIX_B, answer_span_mask, om_grpo_loss, token_offsets
 from advantagelab.widgets.answer_mask import COMPLETIONS, LEARNING_RATE, REFERENCE_STEP, Shared, Table, one_step
 from advantagelab.widgets.consensus import consensus_of
+from tests.lesson_numbers import Numbers
 
-LESSON = (Path(__file__).parents[1] / "lessons" / "om_grpo" / "lesson.md").read_text(encoding="utf-8")
+LESSON = Numbers("om_grpo")
+cell, printed = LESSON.cell, LESSON.printed
+REFERENCE = {"torch": torch, **vars(grpo), **vars(label_free), **vars(om_grpo)}
 THREE_PLACES = {"abs": 5.1e-4, "rel": 0}
-
-
-def cell(key: str, language: str) -> str:
-    """The prose of one cell."""
-    return re.search(rf'\+\+\+ {{"key": "{key}", "lang": "{language}".*?\n(.*?)(?=\n\+\+\+ |\n```{{code-cell)', LESSON, re.DOTALL)[1]
-
-
-def printed(key: str, *numbers: str) -> None:
-    """Both languages of a cell print these."""
-    for language in ("en", "zh"):
-        missing = [number for number in numbers if number not in cell(key, language)]
-        assert not missing, (key, language, missing)
-
-
-def output_of(key: str) -> str:
-    """What a demo cell prints, run with the reference."""
-    source = re.search(rf"```{{code-cell}}\n---\nkey: {key}\n.*?---\n(.*?)```", LESSON, re.DOTALL)[1]
-    written = io.StringIO()
-    with contextlib.redirect_stdout(written):
-        exec(source, {"torch": torch, **vars(grpo), **vars(label_free), **vars(om_grpo)})
-    return written.getvalue()
 
 
 def advantages_of(rewards) -> list[float]:
@@ -121,8 +100,7 @@ def test_the_vote_collapses_and_the_mask_holds_but_repairs_nothing():
 def test_the_table_of_spans(tokens, masked):
     mask = answer_span_mask("".join(tokens), token_offsets(tokens)).tolist()
     assert [token for token, inside in zip(tokens, mask, strict=True) if inside] == masked
-    for language, comma in (("en", ", "), ("zh", "、")):
-        assert f"| {comma.join(f'`{token}`' for token in tokens)} |" in cell("answer-span", language)
+    printed("answer-span", f"| {', '.join(f'`{token}`' for token in tokens)} |")
 
 
 def test_the_panel_of_the_answer_mask():
@@ -273,7 +251,7 @@ def test_the_hyperparameters_of_appendix_b():
 
 
 def test_four_completions():
-    without, added = output_of("four-completions").split("format reward | 格式奖励: ")[1:]
+    without, added = LESSON.output_of("four-completions", REFERENCE).split("format reward | 格式奖励: ")[1:]
     advantages = [[line.split()[0] for line in part.splitlines()[1:5]] for part in (without, added)]
     assert advantages == [["+0.905", "+0.905", "-0.302", "-1.508"], ["+0.762", "+0.762", "+0.152", "-1.677"]]
     rows = without.splitlines()[1:]
@@ -284,7 +262,7 @@ def test_four_completions():
 
 
 def test_two_models():
-    lines = output_of("two-models").splitlines()
+    lines = LESSON.output_of("two-models", REFERENCE).splitlines()
     table, shared = lines[1:5], lines[6:10]
     for rows in (table, shared):
         gradients = [[float(number) for number in row.split()[:5]] for row in rows]

@@ -14,9 +14,11 @@ def test_every_lesson_is_listed(name):
     links = re.findall(r"\]\(([^)#]+)\)", text)
     for entry in read_course().lessons:
         for folder in ("notebooks/en", "notebooks/zh", "solutions/en", "solutions/zh"):
-            assert f"{folder}/{entry.notebook}.ipynb" in links
+            file = f"{folder}/{entry.notebook}.ipynb"
+            assert file in links, f"{name} has no row for lesson {entry.number}, {entry.name}: it does not link to {file}"
     for entry in read_course().extras:
-        assert {f"notebooks/en/{entry.notebook}.ipynb", f"notebooks/zh/{entry.notebook}.ipynb"} <= set(links)
+        for file in (f"notebooks/en/{entry.notebook}.ipynb", f"notebooks/zh/{entry.notebook}.ipynb"):
+            assert file in links, f"{name} does not link to {file}"
 
 
 def test_both_say_the_same_commands():

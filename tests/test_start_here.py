@@ -55,5 +55,6 @@ def test_what_the_lesson_points_at_is_there():
         assert "Advantage Lab {" in setup and "torch {" in setup
         assert f"`{lesson.entry.notebook}.ipynb`" in cells["hand-in"].source
         titles = dict(re.findall(r"^\| (\d\d) (.+?) \|", cells["map"].source, re.M))
-        assert list(titles) == [entry.number for entry in read_course().lessons]
+        wanted = [entry.number for entry in read_course().lessons]
+        assert list(titles) == wanted, f"the map in lessons/start_here/lesson.md ({language}) has rows {list(titles)}, the course {wanted}"
         assert titles["00"] == lesson.entry.title[language == "zh"]

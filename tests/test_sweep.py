@@ -110,9 +110,11 @@ def test_a_base_that_was_never_shown_what_the_method_asks_is_refused(quick):
 
 
 def command(module: str, *arguments: str, cwd=ROOT, **named) -> subprocess.Popen:
+    """Interrupts reach it, even if the tests run in the background of a shell that has these ignored."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "COLUMNS": "100"}
     return subprocess.Popen([sys.executable, "-m", module, *arguments], cwd=cwd, env=environment, text=True, encoding="utf-8",
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **named)
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), **named)
 
 
 def test_help_says_what_a_run_does_and_a_wrong_name_names_the_methods_once():

@@ -5,6 +5,7 @@ import gc
 import html
 import itertools
 import logging
+import re
 import threading
 import warnings
 
@@ -234,6 +235,30 @@ def test_degenerate_groups_get_a_plain_sentence(state, sentence):
     move(panel, state)
     assert panel.caption.startswith(sentence)
     assert sentence in panel.picture.value
+
+
+@pytest.mark.parametrize("state", STATES[widgets.baselines])
+def test_the_line_of_the_group_mean_runs_through_no_number(state):
+    panel = widgets.baselines()
+    move(panel, state)
+    left = panel.figure.axes[0]
+    lines = [line.get_xdata()[0] for line in left.lines if line.get_linestyle() == "--"]
+    across = [left.transData.transform((mean, 0))[0] for mean in lines if not np.isnan(mean)]
+    numbers = [box for text, box in drawn_texts(panel.figure) if re.fullmatch(r"−?\d\.\d\d", text) and box.x1 < left.bbox.x1]
+    assert len(numbers) == sum(not np.isnan(baseline) for baseline in group_baselines(rewards_of(panel)).leave_one_out)
+    assert not [box for box in numbers for place in across if box.x0 - 1 <= place <= box.x1 + 1]
+
+
+def rewards_of(panel: Panel) -> np.ndarray:
+    values = panel.values()
+    return np.array([NAN if values[f"missing_{i}"] else values[f"reward_{i}"] for i in range(1, 5)])
+
+
+def test_the_flows_call_the_path_of_the_gradient_the_same():
+    for language, words in (("en", "gradient returns along this path"), ("zh", "梯度沿此路径反传")):
+        set_language(language)
+        for build in (widgets.rloo_flow, widgets.reward_flow, widgets.cast_flow):
+            assert words in [label for label, _ in drawn_texts(build().figure)]
 
 
 def test_the_slider_of_a_missing_reward_rests():

@@ -67,23 +67,23 @@ def test_mean_and_range_are_told():
 
 def test_the_words_are_the_numbers():
     words = describe_runs(read_runs(["grpo", "om_grpo"]), PAIRS["accuracy"])
-    assert words.caption == "At the end (3 seeds), accuracy, held out: the grpo 0.30 (0.20 to 0.40); the om_grpo 0.50 (0.40 to 0.60)."
+    assert words.caption == "At the end (3 seeds), accuracy, held out: the grpo at 0.30 (0.20 to 0.40); the om_grpo at 0.50 (0.40 to 0.60)."
     assert "over 3 seeds" in words.alt
     assert "Accuracy, trained on: the grpo from 0.40 to 0.30 (0.20 to 0.40), on the second model to 0.75 (0.70 to 0.80)" in words.alt
     mixed = {name: Run((name, name), list(range(count)), np.array(STEPS), {"x": np.zeros((count, 3))}, {})
              for name, count in (("two", 2), ("five", 5))}
     pair = Measure("x", ("x", "某")), Measure("x", ("x", "某"))
     assert "over 2–5 seeds" in describe_runs(mixed, pair).alt
-    assert describe_runs(mixed, pair).caption == "At the end, x: two 0.00 (0.00 to 0.00), 2 seeds; five 0.00 (0.00 to 0.00), 5 seeds."
+    assert describe_runs(mixed, pair).caption == "At the end, x: two at 0.00 (0.00 to 0.00), 2 seeds; five at 0.00 (0.00 to 0.00), 5 seeds."
     set_language("zh")
-    assert "five 0.00（0.00 到 0.00），5 个种子。" in describe_runs(mixed, pair).caption
+    assert "five：0.00（0.00 到 0.00），5 个种子。" in describe_runs(mixed, pair).caption
 
 
 def test_methods_are_compared_on_seeds_that_all_of_them_have():
     panel = widgets.recorded_runs(["grpo"], more=["two"])
-    assert panel.caption == "At the end (3 seeds), accuracy, held out: the grpo 0.30 (0.20 to 0.40)."
+    assert panel.caption == "At the end (3 seeds), accuracy, held out: the grpo at 0.30 (0.20 to 0.40)."
     move(panel, {"two": True})
-    assert panel.caption == ("At the end (2 seeds), accuracy, held out: the grpo 0.25 (0.20 to 0.30); the two 0.35 (0.30 to 0.40). "
+    assert panel.caption == ("At the end (2 seeds), accuracy, held out: the grpo at 0.25 (0.20 to 0.30); the two at 0.35 (0.30 to 0.40). "
                              "Only the seeds that all of these have.")
 
 
@@ -155,7 +155,7 @@ def test_every_run_of_a_series_is_drawn_beside_grpo_and_cast(series, language):
     set_language(language)
     panel = widgets.cast_runs(series)
     for name in SERIES[series].runs:
-        move(panel, {"run": name})
+        move(panel, {"runs": (name,)})
         drawn = {name, *SERIES[series].beside}
         assert all(RUNS[each]["title"][language == "zh"] in panel.caption for each in drawn)
         lines = [line for line in panel.figure.axes[0].lines if len(line.get_xdata()) == len(STEPS)]
@@ -163,14 +163,34 @@ def test_every_run_of_a_series_is_drawn_beside_grpo_and_cast(series, language):
         assert layout_faults(panel.figure) == []
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("series", SERIES)
+def test_the_first_picture_has_what_the_lesson_asks_about_beside_what_it_is_compared_with(series, language):
+    set_language(language)
+    panel, chosen = widgets.cast_runs(series), SERIES[series]
+    assert chosen.first and set(chosen.first) <= set(chosen.runs) - set(chosen.beside)
+    drawn = [line for line in panel.figure.axes[0].lines if len(line.get_xdata()) == len(STEPS)]
+    looks = {(line.get_color(), line.get_marker()) for line in drawn}
+    assert len(looks) == len(drawn) == len(chosen.first) + len(chosen.beside) and len({line.get_linewidth() for line in drawn}) == 1
+    assert all(RUNS[name]["title"][language == "zh"] in panel.caption for name in (*chosen.beside, *chosen.first))
+    assert layout_faults(panel.figure) == []
+
+
+def test_a_marker_at_the_edge_is_whole_and_a_run_that_leaves_the_chart_is_cut_there():
+    panel = widgets.recorded_runs(["grpo", "far"], measure="reward")
+    left, right = ([line for line in axes.lines if len(line.get_xdata()) == len(STEPS)] for axes in panel.figure.axes)
+    assert [line.get_clip_on() for line in left] == [False, True] and [line.get_clip_on() for line in right] == [False, False]
+
+
 @pytest.mark.parametrize("language, words", [("en", "teacher 0.63"), ("zh", "教师 0.63")])
 def test_what_a_fixed_teacher_reaches_is_drawn_where_the_record_says_it(language, words):
     set_language(language)
     panel = widgets.cast_runs("refresh")
+    move(panel, {"runs": ("cast",)})
     axes = panel.figure.axes[0]
     assert words in [each.get_text() for each in axes.texts] and 0.63 in [line.get_ydata()[0] for line in axes.lines]
     assert "0.63" in panel.caption and "0.63" in panel.alt
-    move(panel, {"run": "cast_refresh_1"})
+    move(panel, {"runs": ("cast_refresh_1",)})
     assert words not in [each.get_text() for each in axes.texts] and "0.63" not in panel.caption
 
 
@@ -178,7 +198,7 @@ def test_work_is_shown_where_advantages_do_not_tell_what_is_pushed():
     panel = widgets.cast_runs("parts")
     titles = {}
     for name in SERIES["parts"].runs:
-        move(panel, {"run": name})
+        move(panel, {"runs": (name,)})
         titles[name] = panel.figure.axes[1].texts[0].get_text()
     for name, title in titles.items():
         assert ("show work" in title) == (name in ("distillation", "grpo_teacher")) != ("advantage opposes" in title)

@@ -80,6 +80,10 @@ def check_centered_by_hand(answers):
         en="The baseline is the mean.", zh="基线是均值。"))
 
 
+def check_centered_sums_to_zero(answers):
+    expect_close(answers.centered(torch.tensor([1.0, 3.0])).sum(), 0.0, message(en="The sum is not 0.", zh="和不为 0。"))
+
+
 def hidden_centered_random(answers, rng):
     rewards = rng.rewards(5)
     expect_close(answers.centered(rewards), spec.centered(rewards), message(en="Random rewards.", zh="随机奖励。"))
@@ -88,6 +92,10 @@ def hidden_centered_random(answers, rng):
 def check_halved_by_hand(answers):
     # two numbers | 两个数
     expect_close(answers.halved(torch.tensor([1.0, 3.0])), [0.5, 1.5], message(en="Half of each.", zh="每个的一半。"))
+
+
+def check_halved_of_zero(answers):
+    expect_close(answers.halved(torch.tensor([0.0])), [0.0], message(en="Half of 0 is 0.", zh="0 的一半是 0。"))
 
 
 def hidden_halved_random(answers, rng):
@@ -157,6 +165,8 @@ given: require_rewards
 ---
 key: centered
 exercise: centered
+explained:
+  step-1: [by_hand]
 hint:
 - ["Take the mean first.", "先求均值。"]
 - ["Then subtract it.", "再减去它。"]
@@ -183,6 +193,10 @@ points: 2
 ---
 key: halved
 exercise: halved
+explained:
+  step-1: [by_hand, of_zero]
+hint:
+- ["Multiply by 0.5.", "乘以 0.5。"]
 ---
 ```
 
@@ -192,6 +206,14 @@ key: check-halved
 check: halved
 points: 3
 ---
+```
+
+```{code-cell}
+---
+key: all-checks
+---
+from advantagelab.checking import run_all_checks
+run_all_checks(globals(), "centered", "halved")
 ```
 
 ```{code-cell}
@@ -232,7 +254,8 @@ PAIR = LESSON[LESSON.index('+++ {"key": "step-1", "lang": "en"}'):LESSON.index("
 ENGLISH, CHINESE = PAIR[:PAIR.index('+++ {"key": "step-1", "lang": "zh"}')], PAIR[PAIR.index('+++ {"key": "step-1", "lang": "zh"}'):]
 TINY_IN_COURSE = COURSE[COURSE.index("\n[[lesson]]"):]
 CELL = {key: re.search(rf"```{{code-cell}}\n---\nkey: {key}\n.*?```\n", LESSON, re.S)[0]
-        for key in ("require-rewards", "centered", "check-centered", "halved", "check-halved")}
+        for key in ("require-rewards", "centered", "check-centered", "halved", "check-halved", "all-checks")}
+STOP_HERE = LESSON[LESSON.index('+++ {"key": "stop-here", "lang": "en"'):]
 
 
 def write_course(folder):

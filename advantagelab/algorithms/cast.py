@@ -162,12 +162,12 @@ def cast_token_advantages(
     """One advantage for each token: the base advantage weighted or flipped, then clipped. | 每个 Token 一个优势：基础优势加权或翻转后裁剪。
 
     base_advantages: [N] float; gaps, weights: [N, T] float, from self_teacher_gap and asymmetric_weights | 由前两个函数给出
-    lam: in [0, 1] (default 1.0): how far weights count, 1 + lam * (weight - 1) | 权重起多大作用
+    lam: in [0, 1] (default 1.0): how far weights count, 1 + lam * (weight - 1) | 在 [0, 1] 内，权重起多大作用
     positive_bounds, negative_bounds: as for asymmetric_weights; a flip uses the bounds of the sign that it flips to
                                       | 与 asymmetric_weights 相同；翻转所用的上下界属于翻转之后的符号
     flip_down: tokens with B > 0 and gap < 0 get a negative advantage; flip_up: B < 0 and gap > 0, a positive one (default True, both)
                | B > 0 且间隙 < 0 的 Token 得到负优势；B < 0 且间隙 > 0 的得到正优势
-    limit: > 0 (default 1.2), math.inf for none: the result lies in [-limit, limit] | 结果限制在 [-limit, limit] 内；math.inf 表示不限制
+    limit: > 0 (default 1.2), math.inf for none: the result lies in [-limit, limit] | 正数，结果限制在 [-limit, limit] 内；math.inf 不限制
     returns: [N, T] float, detached; 0 where B is 0 | 停止梯度；B 为 0 处是 0
     ValueError: shapes do not fit, a value that is not finite, lam, bounds or limit out of range, a flip neither True nor False
                 | 形状不相配、数值不是有限数、lam、上下界或 limit 越界、翻转开关不是 True 或 False
@@ -214,7 +214,7 @@ def cast_loss(
     new_token_logps, old_token_logps: [N, T] float; outside the mask they may hold anything | 掩码之外可以是任何值
     token_advantages: [N, T] float: the sign of each decides which bound stops its token | 各自的符号决定由哪一侧边界来拦
     completion_mask: [N, T] bool, True = valid
-    epsilon_low: in (0, 1); epsilon_high: > 0 (defaults 0.2 and 1.0; the prototype: 0.28)
+    epsilon_low: in (0, 1); epsilon_high: > 0 (defaults 0.2 and 1.0; the prototype: 0.28) | 前者在 (0, 1) 内，后者为正
     reduction: "token_mean", "sequence_mean" or "sequence_sum" (default "token_mean"; the prototype: "sequence_mean")
     returns: one number, a float tensor without dimensions; only new_token_logps receives a gradient
              | 零维浮点张量；只有 new_token_logps 得到梯度

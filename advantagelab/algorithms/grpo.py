@@ -40,6 +40,7 @@ def group_relative_advantages(
     rewards: [N] float or int, NaN = missing; group_ids: [N] int64, in any order, groups of any size | 顺序与组大小任意
     scale: "std" divides by std + eps; "none" only centers (Dr.GRPO) | "std" 除以标准差加 eps；"none" 只减均值
     ddof: 0 or 1, the std divides by number - ddof; eps: >= 0 (defaults 0 and 1e-6; TRL: 1 and 1e-4)
+          | 只取 0 或 1，标准差的除数是个数减 ddof；eps 非负
     returns: [N] float, detached; exactly 0 where the reward is missing or all rewards of the group are equal
              | 停止梯度；奖励缺失或组内奖励全部相等时恰好为 0
     ValueError: not [N], empty, shapes differ, infinite reward, another scale or ddof, eps negative or not finite
@@ -80,7 +81,8 @@ def k3_kl(
     token_logps, reference_token_logps: [N, T] float; outside the mask they may hold anything | 掩码之外可以是任何值
     completion_mask: [N, T] bool, True = valid
     returns: [N, T] float: k3 of x = reference - policy, accurate near x = 0; 0 outside the mask;
-             only token_logps receives a gradient, also 0 outside the mask | 只有 token_logps 得到梯度，掩码之外为 0
+             only token_logps receives a gradient, also 0 outside the mask
+             | 对 x = 参考策略 - 策略取 k3，在 0 附近也要准确；掩码之外为 0，那里没有梯度；只有 token_logps 得到梯度
     ValueError: see require_token_values | 见 require_token_values
     Source: Schulman, "Approximating KL divergence"; DeepSeekMath, equation 4 (2402.03300)
     """
@@ -109,8 +111,10 @@ def grpo_token_losses(
     new_token_logps, old_token_logps: [N, T] float; outside the mask they may hold anything | 掩码之外可以是任何值
     advantages: [N], one for all tokens of a completion, or [N, T], one for each token | 每条回答一个，或每个 Token 一个
     completion_mask: [N, T] bool, True = valid; token_kl: [N, T] float, such as k3_kl gives, or None with beta = 0
+                     | 例如 k3_kl 的结果；beta 为 0 时可以是 None
     beta: KL coefficient, >= 0 (default 0.0, as TRL; DeepSeekMath: 0.04); the KL is not multiplied by the ratio (TRL's default: it is)
-    epsilon_low: in (0, 1); epsilon_high: > 0 (defaults 0.2 and 0.2, as TRL)
+          | 系数非负；KL 不乘比率
+    epsilon_low: in (0, 1); epsilon_high: > 0 (defaults 0.2 and 0.2, as TRL) | 前者在 (0, 1) 内，后者为正
     returns: [N, T] float, 0 outside the mask; only new_token_logps and token_kl receive a gradient
              | 掩码之外为 0；只有 new_token_logps 与 token_kl 得到梯度
     ValueError: shapes differ, a valid value that is not finite, beta > 0 without token_kl, beta or an epsilon out of range
@@ -160,7 +164,7 @@ def reduce_token_losses(
                "sequence_sum": mean over completions of their sum; "constant" (Dr.GRPO): that divided by max_length
                | 先逐条平均再对回答平均；全部有效 Token 平均；逐条求和再对回答平均；后者再除以 max_length
                (default "sequence_mean"; TRL's default is "dapo", a token mean)
-    max_length: int >= 1, needed by "constant" only | 仅 "constant" 需要
+    max_length: int >= 1, needed by "constant" only | 不小于 1 的整数，仅 "constant" 需要
     returns: one number, a float tensor without dimensions | 零维浮点张量
     ValueError: another reduction, "constant" without max_length; see require_token_values
                 | 归约名称不对、"constant" 缺少 max_length；另见 require_token_values

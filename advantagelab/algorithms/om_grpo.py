@@ -56,6 +56,7 @@ def answer_span_mask(text: str, offsets: list[tuple[int, int]]) -> torch.Tensor:
     r"""True on the tokens that hold characters of the boxed answer. | 含有方框内答案字符的 Token 为 True。
 
     text: the whole completion; offsets: T pairs (start, end), the characters text[start:end] of each token
+          | 整条回答；每个 Token 一对 (start, end)，它的字符是 text[start:end]
     returns: [T] bool. The answer is everything strictly inside the last \boxed{…} whose braces balance (the one that opens last), spaces
              included; no such box or an empty one: all False; a token of width 0: False; tokens may share characters
              | 答案是最后一个括号配对的 \boxed{…}（按起点取最后一个）之内的一切，空格也算；没有这样的方框或方框为空时全为 False；
@@ -113,9 +114,12 @@ def om_grpo_loss(
     completion_mask: [N, T] bool, True = valid; answer_mask: [N, T] bool, True = token of the answer, harmless on padding
                      | True 表示答案 Token，填充处取何值都无妨
     beta: KL coefficient, >= 0 (default 0.005); epsilon_low: in (0, 1); epsilon_high: > 0 (defaults 0.2 and 0.2)
-    mask_kl: True (the default) leaves the answer tokens out of the KL penalty, too; False keeps them | False 时答案 Token 仍付 KL 惩罚
+          | 系数非负；epsilon_low 在 (0, 1) 内，epsilon_high 为正
+    mask_kl: True (the default) leaves the answer tokens out of the KL penalty, too; False keeps them
+             | True 时答案 Token 也不付 KL 惩罚，False 时仍付
     reduction: "sequence_sum" (the default), "sequence_mean" or "token_mean", of the policy term over the loss mask, of the KL penalty over
-               the mask that it uses; what divides counts the tokens of that mask | 策略项按损失掩码归约，KL 惩罚按它所用的掩码归约
+               the mask that it uses; what divides counts the tokens of that mask
+               | 策略项按损失掩码归约，KL 惩罚按它所用的掩码归约；除数只数该掩码内的 Token
     returns: one number, a float tensor without dimensions; only new_token_logps receives a gradient, exactly 0 outside the masks
              | 零维浮点张量；只有 new_token_logps 得到梯度，掩码之外恰好为 0
     ValueError: a mask not bool or not [N, T], shapes differ, advantages, beta or an epsilon out of range, another reduction

@@ -68,7 +68,8 @@ def discounted_returns(rewards: torch.Tensor, completion_mask: torch.Tensor, gam
     """Return of each step: its reward and all later ones, discounted. | 每一步的回报：这一步与之后各步奖励的折扣和。
 
     rewards: [N, T] float or int, one for each step; outside the mask it may hold anything | 掩码之外可以是任何值
-    completion_mask: [N, T] bool, True = valid, valid steps first; gamma: discount of one step, in [0, 1] | 每一步的折扣
+    completion_mask: [N, T] bool, True = valid, valid steps first; gamma: discount of one step, in [0, 1]
+                     | 有效步在前；每一步的折扣，在 [0, 1] 内
     returns: [N, T] float, detached; 0 outside the mask | 停止梯度；掩码之外为 0
     ValueError: gamma out of range; see require_steps, so a completion whose reward is missing is left out beforehand
                 | gamma 越界；另见 require_steps：缺失奖励的回答要事先去掉
@@ -104,11 +105,11 @@ def gae_advantages(
     """Generalized advantage estimation, and the returns that the critic learns from. | 广义优势估计，以及供价值网络学习的回报。
 
     rewards: [N, T] float or int; values: [N, T] float, the critic's value before each step | 每一步之前的价值
-    last_values: [N] float, the value after the last valid step; not used where terminated | 最后一个有效步之后的价值
+    last_values: [N] float, the value after the last valid step; not used where terminated | 最后一个有效步之后的价值；终止处不用
     terminated: [N] bool, True = the completion ended by itself, False = it was truncated | True 为自行终止，False 为被截断
-    completion_mask: [N, T] bool, True = valid, valid steps first; gamma, lam: in [0, 1]
+    completion_mask: [N, T] bool, True = valid, valid steps first; gamma, lam: in [0, 1] | 有效步在前；两者都在 [0, 1] 内
     returns: advantages [N, T]; returns [N, T] = advantages + values; both detached, in the dtype of values, 0 outside the mask
-             | 两者都停止梯度，掩码之外为 0
+             | 回报等于优势加 values；两者都停止梯度，与 values 同 dtype，掩码之外为 0
     ValueError: values not float, last_values or terminated not [N], terminated not bool, a last value that is used and not finite,
                 gamma or lam out of range; see require_steps
                 | values 不是浮点数、last_values 或 terminated 不是 [N]、terminated 不是布尔张量、用到的 last_values 不是有限数、
@@ -151,8 +152,9 @@ def policy_gradient_loss(token_logps: torch.Tensor, advantages: torch.Tensor, co
     token_logps: [N, T] float, one for each step; outside the mask it may hold anything, -inf and NaN included
                  | 每一步一个；掩码之外可以是任何值
     advantages: [N] float or int, one for each completion, frozen here | 每条回答一个，在此停止梯度
-    completion_mask: [N, T] bool, True = valid, valid steps first
-    returns: loss [] float; the gradient with respect to a valid token_logps[i, t] is -advantages[i] / N, elsewhere 0 | 一个数
+    completion_mask: [N, T] bool, True = valid, valid steps first | 有效步在前
+    returns: loss [] float; the gradient with respect to a valid token_logps[i, t] is -advantages[i] / N, elsewhere 0
+             | 一个数；对有效的 token_logps[i, t] 梯度是 -advantages[i] / N，其余为 0
     ValueError: advantages not [N] or not finite; see require_steps | 优势不是 [N] 或不是有限数；另见 require_steps
     Source: Williams 1992 (REINFORCE with a baseline)
     """

@@ -34,7 +34,7 @@ def aggregate_sequence_logps(token_logps: torch.Tensor, completion_mask: torch.T
 
     token_logps: [N, T] float; outside the mask it may hold anything, -inf and NaN included | 掩码之外可以是任何值
     completion_mask: [N, T] bool, True = valid
-    returns: [N] float; the gradient is 1 on valid tokens and 0 elsewhere
+    returns: [N] float; the gradient is 1 on valid tokens and 0 elsewhere | 梯度在有效 Token 上为 1，其余为 0
     ValueError: see require_token_scores | 见 require_token_scores
     Source: TRL RLOOTrainer (the sum over valid tokens, not their mean)
     """
@@ -56,8 +56,9 @@ def shape_rloo_rewards(
     """Reward of each completion minus its KL penalty. | 每条回答的奖励减去 KL 惩罚。
 
     external_rewards: [N] float or int, NaN = missing; old_token_logps, reference_token_logps: [N, T] float
-    completion_mask: [N, T] bool, True = valid; beta: KL coefficient, >= 0 (default 0.0; TRL's default is 0.05)
-    returns: shaped_rewards [N] (NaN stays NaN), sequence_kl [N] (k1, may be negative); both detached | 两者都停止梯度
+    completion_mask: [N, T] bool, True = valid; beta: KL coefficient, >= 0 (default 0.0; TRL's default is 0.05) | 系数非负
+    returns: shaped_rewards [N] (NaN stays NaN), sequence_kl [N] (k1, may be negative); both detached
+             | NaN 仍是 NaN；k1 之和可以为负；两者都停止梯度
     ValueError: rewards not [N], infinite reward, beta negative or not finite; see require_token_scores
                 | 奖励不是 [N]、奖励为无穷、beta 为负或非有限数；另见 require_token_scores
     Source: TRL RLOOTrainer (KL in the reward; k1: Schulman, "Approximating KL divergence")
@@ -119,7 +120,7 @@ def rloo_policy_loss(
     """Clipped loss of each completion on its sequence ratio. | 每条回答基于序列比率的裁剪损失。
 
     new_logps, old_logps: [N] float, sequence log-probabilities; advantages: [N] float
-    epsilon_low: in (0, 1); epsilon_high: > 0 (defaults 0.2 and 0.2, as TRL)
+    epsilon_low: in (0, 1); epsilon_high: > 0 (defaults 0.2 and 0.2, as TRL) | 前者在 (0, 1) 内，后者为正
     returns: losses [N], one for each completion; ratios [N]; only new_logps receives a gradient | 只有 new_logps 得到梯度
     ValueError: not [N], empty, shapes differ, a value that is not finite, an epsilon out of range
                 | 不是一维、为空、形状不同、存在非有限数、epsilon 越界

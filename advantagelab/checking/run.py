@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import re
 import time
 import traceback
 import warnings
@@ -83,15 +84,13 @@ def judge(check, function: str, namespace: dict, seed: int = PUBLIC_SEED) -> Ver
         status, said, expected, got = FAILED, failure.message, failure.expected, failure.got
     except _Missing:
         status, said = MISSING, message(
-            en=f"`{function}` is not defined: run its cell first. If there is an error below that cell, mend that one.",
+            en=f"`{function}` is not defined: run its cell first. If there is an error below that cell, fix that one.",
             zh=f"`{function}` 还没有定义：请先运行它所在的单元。如果那个单元下面有报错，先改好它。")
     except (Exception, SystemExit) as error:
         if isinstance(error, NotImplementedError) and str(error).startswith("TODO"):
             status, said = OPEN, _still_open(str(error))
         elif error is answers.raised_by_function:
-            status, got = ERROR, _where(error)
-            said = message(en=f"`{function}` raised an error instead of returning a value.",
-                           zh=f"`{function}` 没有返回值，而是抛出了错误。")
+            status, said, got = ERROR, _raised(function, error), _where(error)
         else:
             status, got = ERROR, f"{type(error).__name__}: {error}"
             said = message(en=f"What `{function}` returned cannot be used: a wrong kind of value, or too many or too few.",
@@ -186,6 +185,14 @@ def _still_open(error: str) -> Message:
     number = en.partition(":")[0]
     return message(en=f"Still open: {en}. Written already? Then delete the line `raise NotImplementedError(…)`.",
                    zh=f"尚未完成：{number}：{zh or en}。已经写好了？请删掉 `raise NotImplementedError(…)` 那一行。")
+
+
+def _raised(function: str, error: BaseException) -> Message:
+    missing = re.fullmatch(r"name '(\w+)' is not defined", str(error)) if isinstance(error, NameError) else None
+    if missing:
+        return message(en=f"`{function}` uses `{missing[1]}`, which is not defined. If a cell above defines it, run that cell first.",
+                       zh=f"`{function}` 用到的 `{missing[1]}` 还没有定义。如果它在上面的某个单元里，请先运行那个单元。")
+    return message(en=f"`{function}` raised an error instead of returning a value.", zh=f"`{function}` 没有返回值，而是抛出了错误。")
 
 
 def _torch_settings() -> dict:

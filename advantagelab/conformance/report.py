@@ -8,7 +8,7 @@ CHINESE = {PASSED: "通过", FAILED: "未通过", SKIPPED: "已跳过", INCOMPAT
 
 @dataclass(repr=False)
 class Report:
-    """The value of a conformance cell. | 一致性核对单元的值。
+    """The value of a TRL cell. | TRL 核对单元的值。
 
     status: "passed", "failed", "skipped" (not compared) or "incompatible" (this TRL cannot be compared with)
     reason: one bilingual line; versions: package -> version; framework_path: what of TRL was run

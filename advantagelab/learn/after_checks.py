@@ -23,13 +23,17 @@ def after_checks(lesson, todo, verdicts: list, shown: bool) -> None:
 
 
 def _read_again(todo, check: str) -> None:
-    """The heading that explains the check. A link reaches it in JupyterLab and Notebook 7; Colab's outputs cannot link out."""
+    """Where the check is explained. A link reaches it in JupyterLab and Notebook 7; Colab's outputs cannot link out."""
     what = check.removeprefix(f"check_{todo.function}_")
-    for key, heading, beginnings in todo.explained:
+    # What no paragraph explains, the function's docstring demands: what stays fixed, dtypes, bad input.
+    key, words = todo.key, text(f"the docstring of {todo.function}", f"函数 {todo.function} 的文档字符串")
+    for cell, heading, beginnings in todo.explained:
         if what.startswith(tuple(beginnings)):
-            heading, lead = text(*heading), text("Read again: ", "重读：")
-            linked = html.escape(heading)
-            if "google.colab" not in sys.modules:
-                linked = f'<a href="#cell-id={key}">{linked}</a>'
-            show(lead + heading, lead + linked)
-            return
+            key, words = cell, text(*heading)
+            if not words.startswith(('"', "“")):
+                words = text(f'"{words}"', f"“{words}”")
+            break
+    lead, linked = text("Read again: ", "重读"), html.escape(words, quote=False)
+    if "google.colab" not in sys.modules:
+        linked = f'<a href="#cell-id={key}">{linked}</a>'
+    show(lead + words, lead + linked)

@@ -22,7 +22,7 @@ def progress() -> None:
     others = [(f"{each['notebook']}: {text(*each['title'])}", _share(each, marks))
               for each in lesson.course if each["lesson"] != lesson.name]
     where = _where(lesson)
-    head = ["TODO", text("function", "函数"), text("state", "状态"), text("last mistake", "最近的错误")]
+    head = ["TODO", text("function", "函数"), text("last check", "最近一次检查"), text("last mistake", "最近的错误")]
     plain = [*("  ".join(cell for cell in row if cell) for row in rows), *("  ".join(other) for other in others), where]
     rich = [_table(head, [[as_html(cell) for cell in row] for row in rows])] if rows else []
     rich += [_table([text("other lessons", "其他各课"), text("done", "完成")], [[html.escape(cell) for cell in row] for row in others]),
@@ -62,7 +62,7 @@ def _where(lesson: Lesson) -> str:
     if machine_is_thrown_away():
         return text("Kept on this machine only, which Colab throws away in the end; what the check cells printed stays in your notebook.",
                     "只保存在这台机器上，Colab 最终会回收它；检查单元打印的内容会留在你的 notebook 里。")
-    return text(f"Kept in {short(file)}. Delete the file to begin anew.", f"保存在 {short(file)}。删掉这个文件就从头开始。")
+    return text(f"Kept in {short(file)}. Delete the file to start over.", f"保存在 {short(file)}。删掉这个文件就从头开始。")
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:

@@ -8,9 +8,9 @@ _shown: dict[str, int] = {}  # of each function, until the kernel stops
 
 
 def hint(name="") -> None:
-    """One step more of a TODO's hints, below those shown before. | 再给一条提示，前面的也一起列出。
+    """One more of a TODO's hints, below those shown before. | 再给一条提示，前面的也一起列出。
 
-    name: of a TODO function of this lesson
+    name: of a TODO function of this lesson, or its number
     NoSuchTodo: this lesson has none of that name | 本课没有这个 TODO
     """
     todo = the_todo(name)
@@ -25,6 +25,6 @@ def hint(name="") -> None:
         if asked_again:
             lines.append(text("There are no more hints.", "没有更多提示了。"))
         elif count < total:
-            lines.append(text("Stuck still? Run this cell again.", "还是卡住？再运行一次本单元。"))
+            lines.append(text("Still stuck? Run this cell again.", "还是卡住？再运行一次本单元。"))
     words = "\n\n".join(lines)
     show(words.replace("**", ""), words, "text/markdown")

@@ -18,9 +18,10 @@ class NoSuchTodo(OneLine, LookupError):
 
 @dataclass(frozen=True)
 class Todo:
-    """explained: (key of the cell, its heading, beginnings of the names of the checks that it explains)."""
+    """key: of the cell in which it is written; explained: (key of a cell, its heading, beginnings of the names of checks)."""
 
     function: str
+    key: str
     number: int
     title: Pair
     skeleton: str
@@ -56,17 +57,21 @@ def the_lesson() -> Lesson:
 
 
 def the_todo(name) -> Todo:
-    """The TODO of this name. A function stands for its name. | 按名字取 TODO，也可以直接给函数。"""
+    """The TODO of this name or number; the only one needs none. A function stands for its name. | 按名字、编号或函数取 TODO。"""
     todos = the_lesson().todos
     name = str(getattr(name, "__name__", name))
-    if name in todos:
-        return todos[name]
+    for todo in todos.values():
+        if name in (todo.function, str(todo.number)) or name == "" and len(todos) == 1:
+            return todo
     if not todos:
         raise NoSuchTodo("this lesson has no TODOs | 本课没有 TODO")
-    known = ", ".join(f'"{function}"' for function in todos)
+    known, chinese = (comma.join(f'"{function}"' for function in todos) for comma in (", ", "、"))
+    if name == "":
+        raise NoSuchTodo(f"which TODO? Its function's name, or its number: {known} | 哪个 TODO？写函数名或编号：{chinese}")
     near = difflib.get_close_matches(name, todos, 1) or [function for function in todos if name and name in function][:1]
     en, zh = (f' Did you mean "{near[0]}"?', f'你想写的是 "{near[0]}" 吗？') if near else ("", "")
-    raise NoSuchTodo(f'this lesson has no TODO "{name}".{en} Its TODOs: {known} | 本课没有名为 "{name}" 的 TODO。{zh}本课的 TODO：{known}')
+    raise NoSuchTodo(f'this lesson has no TODO "{name}".{en} Its TODOs: {known} | '
+                     f'本课没有名为 "{name}" 的 TODO。{zh}本课的 TODO：{chinese}')
 
 
 def being_graded() -> bool:

@@ -20,7 +20,7 @@ from .runs import run, sweep
 
 RUN = """Train the tiny model once with a method, half a minute of CPU, and write the run into the method's record in
 advantagelab/methods/records, over an earlier run of this seed. `bands` then carries it into what the notebooks draw.
-| 用一种方法训练微型模型一次（约半分钟 CPU），并写入 advantagelab/methods/records 中该方法的记录；
+| 用一种方法训练小模型一次（约半分钟 CPU），并写入 advantagelab/methods/records 中该方法的记录；
 同一种子先前的那次会被替换。之后运行 `bands`，notebook 所画的数据才会更新。"""
 
 

@@ -98,15 +98,15 @@ class LiveRun:
             steps, points = _curve(record, name)
             axes.plot(steps, np.clip(points, *MEASURES[name].limits), marker="o" if name in record.evaluations[0] else None,
                       markersize=4, clip_on=False, **OWN)
-        usual = Settings().steps
-        if record.settings.steps < usual:
-            total = record.settings.steps
-            words = plot_text(f"quick mode: {total} of {usual} steps", f"快速模式：{usual} 步只走 {total} 步")
-            figure.axes[0].text(0.5, 0.91, words, transform=figure.axes[0].transAxes, ha="center", bbox=PAPER)
+        if record.settings.steps < Settings().steps:
+            words = plot_text(*_quick_mode(record))
+            figure.axes[0].text(0.5, 0.91, words, transform=figure.axes[0].transAxes, ha="center", fontsize=8, bbox=PAPER)
         return self._words(record)
 
     def _words(self, record: Record) -> Words:
         alt = [text("Your run so far and recorded runs, by step.", "你的训练与记录的训练，随步数变化。")]
+        if record.settings.steps < Settings().steps:
+            alt[0] = text(*_quick_mode(record)).capitalize() + text(". ", "。") + alt[0]
         for name in self._measures:
             steps, points = _curve(record, name)
             said = [text(f"your run {number(points[0])} at step {steps[0]}, {number(points[-1])} at step {steps[-1]}",
@@ -130,6 +130,11 @@ class LiveRun:
                 place = band["steps"].index(last["step"])
                 caption += text("; ", "；") + f"{text(*band['title'])} {_range(band, 'held_out_accuracy', place)}"
         return caption + text(".", "。")
+
+
+def _quick_mode(record: Record) -> tuple[str, str]:
+    done, usual = record.settings.steps, Settings().steps
+    return f"quick mode: only {done} of {usual} steps", f"快速模式：只走了 {usual} 步中的 {done} 步"
 
 
 def _curve(record: Record, name: str) -> tuple[list[int], list[float]]:

@@ -128,7 +128,7 @@ def train(
     pool: list[Problem] | None = None,
     watch: Callable[[Record], None] = print_progress,
 ) -> Record:
-    """Train the tiny model with a method. | 用一种方法训练这个微型模型。
+    """Train the tiny model with a method. | 用一种方法训练这个小模型。
 
     base: "half" or "direct", or the file of another checkpoint, which names its task; seed: of the pool of prompts and of all sampling
           | 检查点名称或文件，任务由其自述；种子决定提示池与全部采样

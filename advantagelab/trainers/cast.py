@@ -1,6 +1,6 @@
 r"""Train a model with CAST: python -m advantagelab.trainers.cast --model MODEL --dataset DATASET
 
---smoke                                       five steps of a tiny model on a CPU, no download | 微型模型在 CPU 上走五步
+--smoke                                       five steps of a tiny model on a CPU, no download | 小模型在 CPU 上走五步
 --teacher_kind fixed --teacher_instruction "Show every step of your work."   a teacher with a context of its own | 带有自己上下文的自教师
 --help                                        every option
 

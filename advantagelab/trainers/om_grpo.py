@@ -1,6 +1,6 @@
 r"""Train a model with OM-GRPO: python -m advantagelab.trainers.om_grpo --model MODEL --dataset DATASET
 
---smoke                     five steps of a tiny model on a CPU, no download | 微型模型在 CPU 上走五步
+--smoke                     five steps of a tiny model on a CPU, no download | 小模型在 CPU 上走五步
 --contrast_augmented true   with comparisons | 加上两两比较
 --help                      every option
 

@@ -25,7 +25,7 @@ class RecipeArguments:
     split: str = field(default="train", metadata={"help": "Its split. | 数据集的划分。"})
     question_column: str = field(default="problem", metadata={"help": "Column of the question. | 问题所在的列。"})
     solution_column: str = field(default="solution", metadata={"help": "Column of the answer, if there is one. | 答案所在的列（如果有）。"})
-    smoke: bool = field(default=False, metadata={"help": "A tiny model on a CPU, no download. | 用微型模型在 CPU 上试跑，不下载。"})
+    smoke: bool = field(default=False, metadata={"help": "A tiny model on a CPU, no download. | 用小模型在 CPU 上试跑，不下载。"})
     resume: bool = field(default=False, metadata={"help": "Go on from the last checkpoint. | 从最后一个检查点继续。"})
 
 

@@ -216,7 +216,8 @@ def reading_words(bases: tuple[float, float], knobs: dict[str, Any]) -> str:
 
 
 def named(z: str) -> str:
-    return {"sign": "z = exp(sign(B) g)", "printed": text("z = exp(g) as printed", "z = exp(g)，即译文公式")}[z]
+    printed = text("z = exp(g), as a translation of the paper prints it", "z = exp(g)（论文中译本的写法）")
+    return {"sign": "z = exp(sign(B) g)", "printed": printed}[z]
 
 
 # --- the panel ---

@@ -47,7 +47,7 @@ def frame_group(figure: Figure) -> None:
     for axes in (left, right):
         axes.set(ylim=(len(REWARDS) + 0.5, 0.5), yticks=range(1, len(REWARDS) + 1))
         axes.tick_params(axis="y", length=0)
-    left.set(title=plot_text("Rewards and baselines", "奖励与基线"), xlim=(-1.45, 2.45), xticks=range(-1, 3))
+    left.set(title=plot_text("Rewards and baselines", "奖励与基线"), xlim=(-1.7, 2.7), xticks=range(-1, 3))
     left.set_yticks(range(1, len(REWARDS) + 1), [plot_text(f"completion {i}", f"回答 {i}") for i in range(1, len(REWARDS) + 1)])
     right.set(title=plot_text("Advantage = reward − baseline", "优势 = 奖励 − 基线"), xlim=(-4.7, 4.7), xticks=range(-3, 4))
     right.axvline(0, color=GRAY, linewidth=0.8)
@@ -70,7 +70,10 @@ def draw_group(figure: Figure, rewards: np.ndarray, numbers: Baselines) -> None:
         if np.isnan(reward):
             left.text(0.5, row, plot_text("missing", "缺失"), ha="center", va="center", color=GRAY, bbox=PAPER)
         if not np.isnan(baseline):
-            left.text(baseline, row - 0.3, number(baseline), ha="center", va="bottom", color=BLUE, fontsize=9, bbox=PAPER)
+            # On the side where the line of the group mean is not.
+            side = 1 if baseline >= numbers.group_mean else -1
+            left.text(baseline + 0.05 * side, row - 0.3, number(baseline), ha="left" if side > 0 else "right", va="bottom", color=BLUE,
+                      fontsize=9, bbox=PAPER)
         if abs(reward - baseline) > 0.2:  # a shorter arrow is all head
             arrow = {"arrowstyle": "-|>", "color": BLUE, "shrinkA": 0, "shrinkB": 4}
             left.annotate("", (reward, row), (baseline, row), arrowprops=arrow)

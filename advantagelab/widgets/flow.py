@@ -116,7 +116,7 @@ def frame_flow(figure: Figure) -> None:
     words = f"{plot_text(*MASK.title)} {MASK.formula}"
     axes.text(MASK.south[0], MASK.west[1], words, rotation=90, ha="center", va="center", zorder=4)
     handles = [Line2D([], [], **GRADIENT_PATH), Patch(**FROZEN)]
-    labels = [plot_text("gradient returns along this path", "梯度沿此路径返回"), plot_text("frozen (stop gradient)", "停止梯度")]
+    labels = [plot_text("gradient returns along this path", "梯度沿此路径反传"), plot_text("frozen (stop gradient)", "停止梯度")]
     axes.legend(handles, labels, loc="lower center", ncol=2, bbox_to_anchor=(0.5, 0.0))
 
 
@@ -130,7 +130,7 @@ def describe_flow() -> Words:
             "and reward minus beta times k1 is the shaped reward (TODO 2); the mean shaped reward of the siblings is "
             "the leave-one-out baseline, and shaped reward minus baseline is the advantage (TODO 3), "
             "which multiplies the ratio in the loss.",
-            "RLOO 的数据流。上方一路是梯度返回的路径：策略的 Token 对数概率按回答掩码求和得到序列对数概率（TODO 1），"
+            "RLOO 的数据流。上方一路是梯度反传的路径：策略的 Token 对数概率按回答掩码求和得到序列对数概率（TODO 1），"
             "再得到序列比率和裁剪损失（均为 TODO 4）。其余全部停止梯度：旧策略的对数概率同样求和，作为比率的分母；"
             "旧策略减参考策略，按掩码求和得到 KL 估计量 k1，奖励减 β 乘 k1 得到塑形奖励（TODO 2）；"
             "同组其他回答塑形奖励的均值是留一基线，塑形奖励减基线得到优势（TODO 3），优势在损失中与比率相乘。",

@@ -48,7 +48,8 @@ def frame_gaps(figure: Figure) -> None:
     handles = [Patch(**look) for look in OUTCOMES.values()]
     labels = [plot_text("tokens of right completions", "正确回答的 Token"), plot_text("tokens of wrong completions", "错误回答的 Token")]
     figure.legend(handles, labels, loc="lower center", ncol=2)
-    words = plot_text("teacher–student gap $g$ (bins widen outward)", "教师—学生间隙 $g$（越往外，格子越宽）")
+    words = plot_text("teacher–student gap $g$ (uneven scale: outer bins span more)",
+                      "教师—学生间隙 $g$（刻度不均匀：越往外，一格代表的范围越大）")
     figure.text(0.5, 0.125, words, ha="center")
 
 

@@ -45,7 +45,7 @@ def frame_reward_flow(figure: Figure) -> None:
     draw_arrow(axes, BOXES["critic"].south, BOXES["gae"].south, VALUE_PATH, "bar,fraction=0.04")
     draw_arrow(axes, BOXES["steps"].south, BOXES["gae"].south, VALUE_PATH, "bar,fraction=0.0585")
     handles = [Line2D([], [], **GRADIENT_PATH), Patch(**FROZEN)]
-    labels = [plot_text("gradient returns along this path", "梯度沿此路径返回"), plot_text("frozen (stop gradient)", "停止梯度")]
+    labels = [plot_text("gradient returns along this path", "梯度沿此路径反传"), plot_text("frozen (stop gradient)", "停止梯度")]
     axes.legend(handles, labels, loc="lower center", ncol=2, bbox_to_anchor=(0.5, 0.0))
 
 
@@ -58,7 +58,7 @@ def describe_reward_flow() -> Words:
             "minus a baseline it is the advantage, which multiplies the log-probability in the loss. "
             "Below: the same reward, laid on the steps of the completion, gives the discounted return of each step (TODO 2), "
             "and together with the critic's values the advantage of each step by GAE (TODO 3).",
-            "奖励信号的数据流。上方一路是梯度返回的路径：策略的对数概率求和，得到回答的对数概率，再到损失（TODO 4）。其余全部停止梯度。"
+            "奖励信号的数据流。上方一路是梯度反传的路径：策略的对数概率求和，得到回答的对数概率，再到损失（TODO 4）。其余全部停止梯度。"
             "中间：奖励分量的加权和是一条回答的奖励（TODO 1），减去基线就是优势，优势在损失中与对数概率相乘。"
             "下方：同一个奖励放到回答的各步上，得到每一步的折扣回报（TODO 2），再与价值网络的价值一起，由 GAE 给出每一步的优势（TODO 3）。",
         ),

@@ -141,16 +141,18 @@ def _chart(axes: Axes, runs: dict[str, Run], looks: dict[str, dict], measure: Me
     if second:
         axes.axvspan(1.05 * last, edge, facecolor="none", edgecolor=GRAY, linewidth=0.8, zorder=0, clip_on=False)
         axes.text(edge, -0.125, plot_text("2nd model", "第二模型"), ha="right", va="top", fontsize=9)
+    far = far_above(runs, measure)
     places = np.linspace(1.075, 1.195, len(runs)) * last if len(runs) > 1 else [1.135 * last]
     for place, (name, run) in zip(places, runs.items(), strict=True):
         values = (run.measures[measure.name] - low) / (high - low)
         look = looks[name]
         axes.fill_between(run.steps, values.min(axis=0), values.max(axis=0), color=look["color"], alpha=0.18, linewidth=0)
-        axes.plot(run.steps, values.mean(axis=0), **{"markersize": 4, "linewidth": 1.8, **look})
+        # A marker at the edge is drawn whole; only a run that leaves the chart ends there.
+        axes.plot(run.steps, values.mean(axis=0), clip_on=name == far, **{"markersize": 4, "linewidth": 1.8, **look})
         if measure.name in run.second:
             ends = (run.second[measure.name][:, -1] - low) / (high - low)
             axes.plot([place, place], [ends.min(), ends.max()], color=look["color"], linewidth=2.2, solid_capstyle="butt")
-            axes.plot([place], [ends.mean()], color=look["color"], marker=look["marker"], markersize=4.5)
+            axes.plot([place], [ends.mean()], color=look["color"], marker=look["marker"], markersize=4.5, clip_on=name == far)
 
 
 def _limits(runs: dict[str, Run], measure: Measure) -> tuple[float, float]:
@@ -189,10 +191,10 @@ def describe_runs(runs: dict[str, Run], pair: tuple[Measure, Measure]) -> Words:
     seeds = {len(run.seeds) for run in runs.values()}
     counted = str(max(seeds)) if len(seeds) == 1 else f"{min(seeds)}–{max(seeds)}"
     ends = text("; ", "；").join(
-        f"{text(*run.title)} {span(run.measures[measure.name][:, -1], measure.digits)}"
+        f"{text(*run.title)}{text(' at ', '：')}{span(run.measures[measure.name][:, -1], measure.digits)}"
         + (text(f", {len(run.seeds)} seeds", f"，{len(run.seeds)} 个种子") if len(seeds) > 1 else "") for run in runs.values())
     each = text(f" ({counted} seeds)", f"（{counted} 个种子）") if len(seeds) == 1 else ""
-    caption = text(f"At the end{each}, {measure.title[0]}: {ends}.", f"结束时{each}，{measure.title[1]}：{ends}。")
+    caption = text(f"At the end{each}, {measure.title[0]}: {ends}.", f"结束时{each}，{measure.title[1]}——{ends}。")
     for shown, place in zip(pair, (("left", "左"), ("right", "右")), strict=True):
         if far := far_above(runs, shown):
             caption += text(f" Above the {place[0]} chart: {runs[far].title[0]}.", f"{runs[far].title[1]}在{place[1]}图上方之外。")

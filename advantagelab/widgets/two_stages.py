@@ -91,7 +91,7 @@ def train(good: float, right_if_good: float, right_if_bad: float) -> Course:
 
 # --- the drawing: two charts, and below them a row of numbers for each rule ---
 
-COLUMNS = (0.385, 0.54, 0.695, 0.85)  # of the four quantities of Course, in parts of the width
+COLUMNS = (0.41, 0.56, 0.71, 0.86)  # of the four quantities of Course, in parts of the width
 FIRST_ROW, ROW = 0.135, 0.055
 
 
@@ -110,11 +110,11 @@ def frame_stages(figure: Figure) -> None:
     good.set(title=plot_text("p(good): share of good reasoning", "p(好)：好推理的比例"))
     for axes in (right, good):
         axes.set(xlim=(0, STEPS), ylim=(-0.02, 1.02), xticks=range(0, STEPS + 1, 100), yticks=(0, 0.25, 0.5, 0.75, 1))
-        axes.set_xlabel(plot_text("step", "步"))
+        axes.set_xlabel(plot_text("step", "步数"))
     heads = plot_text("p(right)", "p(答对)"), plot_text("p(good)", "p(好)"), *ends
     for column, head in zip(COLUMNS, heads, strict=True):
         figure.text(column, FIRST_ROW + ROW, head, va="center")
-    rows = [(CAP, plot_text("last two columns at step 0", "右边两列在第 0 步"))]
+    rows = [(CAP, plot_text("start of p(right|good), p(right|bad)", "p(答对|好)、p(答对|差) 的初值"))]
     rows += [(LINES[rule], named(rule, plot_text)) for rule in RULES]
     for row, (line, label) in enumerate(rows, -1):
         height = FIRST_ROW - row * ROW

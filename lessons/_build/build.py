@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nbformat
 
-from .course import LANGUAGES, ROOT, Course
+from .course import LANGUAGES, ROOT, Course, ExtraEntry
 from .lesson import Lesson, read_extra, read_lesson
 from .notebook import build_notebook
 from .payload import unpack
@@ -22,38 +22,40 @@ PAYLOAD_LIMIT_DEFAULT = 450_000
 
 
 def build(course: Course, output: Path = ROOT, run: bool = False) -> list[Path]:
-    """Write every notebook. Outputs are kept where no code changed; `run` runs the solved notebooks and refreshes them."""
-    written = []
-    for entry in course.lessons:
-        lesson = read_lesson(course, entry.name)
-        check_words(lesson)
-        for language in LANGUAGES:
-            solution_file, learner_file = (_file(output, kind, language, lesson) for kind in ("solution", "learner"))
-            solution = build_notebook(lesson, language, "solution")
-            _check_payload_size(solution, solution_file, entry.number)
-            solution = _with_outputs(solution, solution_file, run)
-            learner = build_notebook(lesson, language, "learner")
-            _take_pictures(learner, solution, lesson)
-            for file, notebook in ((solution_file, solution), (learner_file, learner)):
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(_text(notebook), encoding="utf-8")
-                written.append(file)
-    return [*written, *_build_extras(course, output, run)]
+    """Write every notebook. Outputs are kept where no code changed; `run` runs the solved notebooks and refreshes them.
 
-
-def _build_extras(course: Course, output: Path, run: bool) -> list[Path]:
-    """Nothing is to be filled in, so the one notebook of a language shows what it gave where it was run: here, without a GPU."""
+    All are made before the first is written, so that what is refused leaves everything as it was.
+    """
+    made = [(lesson, language, {kind: _made(lesson, language, kind, output) for kind in kinds})
+            for lesson, kinds in _sources(course) for language in LANGUAGES]
     written = []
-    for lesson in (read_extra(course, entry) for entry in course.extras):
-        check_words(lesson)
-        for language in LANGUAGES:
-            file = _file(output, "learner", language, lesson)
-            notebook = build_notebook(lesson, language, "learner")
-            _check_payload_size(notebook, file, None)
-            notebook = _with_outputs(notebook, file, run, {"CUDA_VISIBLE_DEVICES": ""})
-            file.write_text(_text(notebook), encoding="utf-8")
-            written.append(file)
+    for lesson, language, notebooks in made:
+        files = {kind: _file(output, kind, language, lesson) for kind in notebooks}
+        if isinstance(lesson.entry, ExtraEntry):  # nothing is to be filled in: it shows what it gave where it was run, here without a GPU
+            notebooks["learner"] = _with_outputs(notebooks["learner"], files["learner"], run, {"CUDA_VISIBLE_DEVICES": ""})
+        else:
+            notebooks["solution"] = _with_outputs(notebooks["solution"], files["solution"], run)
+            _take_pictures(notebooks["learner"], notebooks["solution"], lesson)
+        for kind, notebook in notebooks.items():
+            files[kind].parent.mkdir(parents=True, exist_ok=True)
+            files[kind].write_text(_text(notebook), encoding="utf-8")
+            written.append(files[kind])
     return written
+
+
+def _sources(course: Course) -> list[tuple[Lesson, tuple[str, ...]]]:
+    """Every lesson and extra, its words held against each other, and the kinds of its notebooks, the one with outputs first."""
+    found = [(read_lesson(course, entry.name), ("solution", "learner")) for entry in course.lessons]
+    found += [(read_extra(course, entry), ("learner",)) for entry in course.extras]
+    for lesson, _ in found:
+        check_words(lesson)
+    return found
+
+
+def _made(lesson: Lesson, language: str, kind: str, output: Path) -> nbformat.NotebookNode:
+    notebook = build_notebook(lesson, language, kind)
+    _check_payload_size(notebook, _file(output, kind, language, lesson), getattr(lesson.entry, "number", None))
+    return notebook
 
 
 def _with_outputs(notebook: nbformat.NotebookNode, file: Path, run: bool, environment: dict | None = None) -> nbformat.NotebookNode:
@@ -69,22 +71,19 @@ def _with_outputs(notebook: nbformat.NotebookNode, file: Path, run: bool, enviro
 def check(course: Course, output: Path = ROOT) -> list[Path]:
     """Refuse a built file that is not what its source gives. Outputs are not compared, only held to their kinds."""
     checked = []
-    for entry in course.lessons:
-        lesson = read_lesson(course, entry.name)
-        check_words(lesson)
+    for lesson, kinds in _sources(course):
         for language in LANGUAGES:
-            for kind in ("solution", "learner"):
-                file, built, expected = _check_source(output, lesson, language, kind, entry.number)
-                if kind == "solution":
-                    solution = built
+            for kind in kinds:
+                file, built, expected = _check_source(output, lesson, language, kind)
+                if kind == kinds[0]:
+                    shown = built
                     _check_outputs(file, built, lesson)
                 else:
-                    _take_pictures(expected, solution, lesson)
+                    _take_pictures(expected, shown, lesson)
                     for mine, theirs in zip(expected.cells, built.cells, strict=True):
                         if mine.get("outputs") != theirs.get("outputs"):
                             raise Refused(file, "its outputs are not the solved notebook's pictures. Run `make notebooks`", key=mine.id)
                 checked.append(file)
-    checked += _check_extras(course, output)
     expected_files = set(checked)
     for folder in FOLDERS.values():
         for file in sorted((output / folder).rglob("*.ipynb")):
@@ -93,24 +92,12 @@ def check(course: Course, output: Path = ROOT) -> list[Path]:
     return checked
 
 
-def _check_extras(course: Course, output: Path) -> list[Path]:
-    checked = []
-    for lesson in (read_extra(course, entry) for entry in course.extras):
-        check_words(lesson)
-        for language in LANGUAGES:
-            file, built, _ = _check_source(output, lesson, language, "learner", None)
-            _check_outputs(file, built, lesson)
-            checked.append(file)
-    return checked
-
-
-def _check_source(output: Path, lesson: Lesson, language: str, kind: str, number: str | None) -> tuple:
+def _check_source(output: Path, lesson: Lesson, language: str, kind: str) -> tuple:
     """(file, the notebook in it, what its source gives), which differ in outputs only."""
     file = _file(output, kind, language, lesson)
     if not file.exists():
         raise Refused(file, "not built: run `python -m lessons build`")
-    built, expected = _read(file), build_notebook(lesson, language, kind)
-    _check_payload_size(expected, file, number)
+    built, expected = _read(file), _made(lesson, language, kind, output)
     _check_same(file, built, expected)
     return file, built, expected
 

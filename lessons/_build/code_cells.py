@@ -11,8 +11,8 @@ RUN = "run_checks"
 GIVEN = "Given: run this cell as it is. | 已给出：直接运行。"
 # After a restart of the kernel a learner often runs the check first.
 NEEDS_SETUP = (
-    "import importlib.util",
-    'assert importlib.util.find_spec("advantagelab"), "Run the set-up cell at the top first. | 请先运行最上面的准备单元。"',
+    "import sys",
+    'assert "advantagelab" in sys.modules, "Run the set-up cell at the top first. | 请先运行最上面的准备单元。"',
 )
 
 
@@ -128,6 +128,8 @@ def check_source(key: str, function: str, checks: Module, spec: Module, with_hid
     hidden = [checks.function(name) for name in checks.functions if name.startswith(f"hidden_{function}_")]
     if not visible or not hidden:
         raise Refused(checks.file, f"{function} needs at least one check_{function}_… and one hidden_{function}_…", key=key)
+    if len(visible) + len(hidden) < 3:
+        raise Refused(checks.file, f"{function} has {len(visible)} visible and {len(hidden)} hidden check: a TODO needs three in all", key=key)
     imported = {name for node in checks.tree.body if isinstance(node, (ast.Import, ast.ImportFrom)) for name in _names_bound(node)}
     for line in checks.imports_for("\n".join([*visible, *hidden])):
         if line.startswith("from .") and line != "from . import spec":

@@ -1,5 +1,6 @@
 """course.toml: what the course is, and where its parts lie."""
 
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,4 +102,6 @@ def _entry(file: Path, table: str, kind: type, entry: dict) -> LessonEntry | Ext
     for field in expected & {"title", "difficulty", "environment", "audience", "tags"}:
         if not isinstance(entry[field], list) or len(entry[field]) != 2:
             raise Refused(file, f"{table} {name}: {field} is a pair [English, 中文]")
+    if "number" in expected and not (isinstance(entry["number"], str) and re.fullmatch("[0-9]{2}", entry["number"])):
+        raise Refused(file, f'{table} {name}: number has two digits, as in number = "08"; here it is {entry["number"]!r}')
     return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()})

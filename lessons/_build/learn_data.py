@@ -24,7 +24,7 @@ def learn_data(lesson: Lesson, solved: bool) -> bytes:
 def _todo(number: int, cell: Cell, lesson: Lesson) -> dict:
     source = lesson.algorithm.function(cell.exercise)
     (region,) = regions(source)
-    return {"function": cell.exercise, "number": number, "title": region.title.split(" | "), "skeleton": stub(source),
+    return {"function": cell.exercise, "key": cell.key, "number": number, "title": region.title.split(" | "), "skeleton": stub(source),
             "hints": cell.hint or [], "explained": _explained(cell, lesson)}
 
 

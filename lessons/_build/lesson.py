@@ -43,6 +43,8 @@ def read_lesson(course: Course, name: str) -> Lesson:
     checks, spec = (Module(folder / name) if graded else None for name in ("checks.py", "spec.py"))
     lesson = Lesson(course, entry, cells, Module(*course.algorithm_files(entry)), earlier, checks, spec)
     _check_regions(lesson)
+    if graded:
+        _check_what_todos_need(lesson)
     return lesson
 
 
@@ -63,3 +65,28 @@ def _check_regions(lesson: Lesson) -> None:
     if found != wanted:
         here, there = (", ".join(f"TODO {number} in {function}" for number, function in pairs) for pairs in (found, wanted))
         raise Refused(lesson.algorithm.file, f"the regions are {here}; the lesson's exercises need {there}")
+
+
+def _check_what_todos_need(lesson: Lesson) -> None:
+    """What a learner at a TODO counts on: hints, the text that a failed check sends back to, all checks at once, the solution."""
+    file, cells = lesson.folder / "lesson.md", lesson.cells
+    for cell in (cell for cell in cells if cell.role == "exercise"):
+        if not cell.hint:
+            raise cell.refuse("an exercise needs hint, a list of steps [English, 中文], which `hint()` shows one by one")
+        if not cell.explained:
+            raise cell.refuse("an exercise needs explained, {KEY of a prose cell: [beginnings of names of checks]}, which a failed check "
+                              "sends back to")
+    names = ", ".join(f'"{function}"' for function in lesson.functions)
+    call = f"run_all_checks(globals(), {names})"
+    summary = next((cell for cell in cells if cell.key == "all-checks"), None)
+    if summary is None or summary.kind != "code":
+        raise Refused(file, f"a lesson with TODOs needs a code cell of this key, after the last check cell, which calls {call}", key="all-checks")
+    if call not in " ".join(summary.source.split()):
+        raise summary.refuse(f"it calls all TODOs in their order: {call}")
+    stops = [cell for cell in cells if cell.key == "stop-here"]
+    if not stops:
+        raise Refused(file, "a lesson with TODOs needs a pair of prose cells of this key with only: learner, which links to {{solution}}",
+                      key="stop-here")
+    for cell in stops:
+        if cell.only != "learner" or "{{solution}}" not in cell.source:
+            raise cell.refuse("it has only: learner and links to the solved notebook, [words]({{solution}})")

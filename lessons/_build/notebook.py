@@ -11,7 +11,7 @@ from .course import LANGUAGES, ExtraEntry
 from .learn_data import NAME, learn_data
 from .lesson import Lesson
 from .methods import PLACEHOLDER, method_table
-from .payload import pack, payload_files
+from .payload import pack, payload_files, widget_homes, widgets_named
 from .regions import stub
 from .source import Cell
 
@@ -32,9 +32,11 @@ COLLAPSED = {"jupyter": {"source_hidden": True}, "cellView": "form"}
 
 def build_notebook(lesson: Lesson, language: str, kind: str) -> nbformat.NotebookNode:
     """The notebook without outputs. Cell id, grade id and key are one and the same name."""
-    code, known = {}, {"torch", "math"}
+    code, known, drawn = {}, {"torch", "math"}, widget_homes()
     for cell in lesson.cells:
         if cell.kind == "code":
+            if unknown := [name for name in widgets_named(cell.source) if name not in drawn]:
+                raise cell.refuse(f"there is no widget {', '.join(unknown)}; advantagelab/widgets has {', '.join(sorted(drawn))}")
             known |= set(_functions(cell)) | names_bound(cell.source)
             code[cell.key] = _code(cell, lesson, kind, known)
     cells = [_markdown("header", _header(lesson, language, kind)), _setup(lesson, language, kind, "\n".join(code.values()))]
@@ -120,7 +122,7 @@ def _extra_header(lesson: Lesson, place: int) -> str:
     """Its prose says how to upload it: what it needs there is its own."""
     entry, language = lesson.entry, LANGUAGES[place]
     facts = (f"**Optional**, not graded · **Environment**: {entry.environment[0]} · **Audience**: {entry.audience[0]}",
-             f"**选学**，不计分 · **环境**：{entry.environment[1]} · **目标人群**：{entry.audience[1]}")[place]
+             f"**选做**，不计分 · **环境**：{entry.environment[1]} · **目标人群**：{entry.audience[1]}")[place]
     badges = f"\n\n{_badges(lesson, language, 'learner')}" if lesson.course.address("") else ""
     return f"# {' | '.join(entry.title)}\n\n{facts}{badges}"
 

@@ -74,16 +74,22 @@ def _data(code: str, files: dict[str, bytes], package: Path) -> dict[str, bytes]
     return {file.relative_to(package.parent).as_posix(): file.read_bytes() for file in (*checkpoints, *records)}
 
 
+def widgets_named(code: str) -> list[str]:
+    """NAME of every `widgets.NAME`."""
+    return sorted({node.attr for node in ast.walk(ast.parse(code))
+                   if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "widgets"})
+
+
+def widget_homes(package: Path = ROOT / "advantagelab") -> dict[str, str]:
+    """Each widget, and the module that draws it."""
+    opening = ast.parse((package / "widgets" / "__init__.py").read_text(encoding="utf-8"))
+    return {alias.name: node.module for node in opening.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+
+
 def _widgets(code: str, files: dict[str, bytes], package: Path) -> dict[str, bytes]:
     """The widgets that the code names (`widgets.NAME`), what these and other carried files import, and an `__init__` of just these."""
-    folder = package / "widgets"
+    folder, homes, named = package / "widgets", widget_homes(package), widgets_named(code)
     opening = ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))
-    homes = {alias.name: node.module for node in opening.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    named = sorted({node.attr for node in ast.walk(ast.parse(code))
-                    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "widgets"})
-    unknown = [name for name in named if name not in homes]
-    if unknown:
-        raise Refused(folder / "__init__.py", f"there is no widget {', '.join(unknown)}")
     lines = [f'"""{ast.get_docstring(opening)}"""', "", *(f"from .{homes[name]} import {name}" for name in named), "", f"__all__ = {named}"]
     carried = {"advantagelab/widgets/__init__.py": ("\n".join(lines) + "\n").encode()}
     todo = [homes[name] for name in named]

@@ -14,6 +14,10 @@ ROLES = ("exercise", "given", "check", "question", "widget")
 KEYS_OF_BUILT_CELLS = ("header", "setup")
 VOCABULARY = {"key", "lang", *ROLES, "points", "demo", "only", "hint", "explained", "tags"}
 FENCES_OF_PROSE = {"text", "bash", "powershell"}
+HEAD = """---
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+kernelspec: {display_name: Python 3 (ipykernel), language: python, name: python3}
+---"""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,9 @@ def read_cells(file: Path) -> list[Cell]:
     if not file.exists():
         raise Refused(file, "this file is missing")
     text = file.read_text(encoding="utf-8")
+    head = re.match(r"---\n(.*?\n)---\n", text, re.S)
+    if not head or "format_name: myst" not in head[1] or "kernelspec:" not in head[1]:
+        raise Refused(file, f"it does not open as a MyST notebook does, with these four lines:\n{HEAD}", 1)
     try:
         notebook = jupytext.reads(text, fmt="md:myst")
     except Exception as error:  # jupytext, nbformat and the YAML reader raise classes of their own

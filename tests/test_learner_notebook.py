@@ -20,8 +20,17 @@ from tests.needs import ROOT, colab_python
 COURSE = read_course()
 LESSONS = [read_lesson(COURSE, entry.name) for entry in COURSE.lessons]
 BOTH = pytest.mark.parametrize("language", LANGUAGES)
-EVERY = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.entry.name)
-WITH_TODOS = pytest.mark.parametrize("lesson", [lesson for lesson in LESSONS if lesson.functions], ids=lambda lesson: lesson.entry.name)
+WITH_TODOS = [lesson for lesson in LESSONS if lesson.functions]
+TRAINING = [lesson for lesson in LESSONS if any(cell.key == "train-cell" for cell in lesson.cells)]
+ALL = bool(os.environ.get("ALL"))
+
+
+def by_turns(lessons, turn: int):
+    """Each lesson in one language, English and Chinese by turns; with ALL=1 in both. Their code differs in the set-up cell alone."""
+    return pytest.mark.parametrize(("lesson", "language"), [
+        pytest.param(lesson, language, id=f"{lesson.entry.name}-{language}")
+        for lesson in lessons for language in (LANGUAGES if ALL else [LANGUAGES[(LESSONS.index(lesson) + turn) % 2]])])
+
 
 # Runs before a kernel's own code: the course's package is hidden, and any look outside the machine is written down and refused.
 OUTSIDE_REFUSED = """
@@ -57,7 +66,7 @@ def run_alone(notebook: nbformat.NotebookNode, folder: Path, python: Path = Path
     nbformat.write(notebook, path)
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "ADVANTAGELAB", "NBGRADER"))}
     environment |= {"PYTHONPATH": str(site), "OMP_NUM_THREADS": "1", "HOME": str(folder), "IPYTHONDIR": str(folder / "ipython"),
-                    "ADVANTAGELAB_QUICK": "0" if os.environ.get("ALL") else "1"}  # training: a few steps, or the whole run
+                    "ADVANTAGELAB_QUICK": "0" if ALL else "1"}  # training: a few steps, or the whole run
     ran = subprocess.run([python, ROOT / "tests" / "run_alone.py", path], env=environment, cwd=work, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr[-3000:]
     assert not log.exists(), f"the notebook looked outside: {log.read_text()}"
@@ -113,8 +122,7 @@ def after_run_all(tmp_path_factory):
     return ran
 
 
-@EVERY
-@BOTH
+@by_turns(LESSONS, 0)
 def test_run_all_on_the_untouched_notebook_goes_to_the_end(lesson, language, after_run_all):
     notebook = after_run_all(lesson, language, False)
     assert_shows_everything(notebook, lesson)
@@ -126,8 +134,7 @@ def test_run_all_on_the_untouched_notebook_goes_to_the_end(lesson, language, aft
         assert output.ename == "ChecksFailed" and output.traceback == [f"ChecksFailed: {output.evalue}"]
 
 
-@WITH_TODOS
-@BOTH
+@by_turns(WITH_TODOS, 1)
 def test_filling_in_the_regions_alone_passes_every_visible_check(lesson, language, after_run_all):
     notebook = after_run_all(lesson, language, True)
     assert errors_of(notebook) == []
@@ -137,23 +144,22 @@ def test_filling_in_the_regions_alone_passes_every_visible_check(lesson, languag
     assert f"{total} of {total} TODOs done" in text_of(summary), text_of(summary)
 
 
-@BOTH
-@pytest.mark.parametrize("lesson", [lesson for lesson in LESSONS if any(cell.key == "train-cell" for cell in lesson.cells)],
-                         ids=lambda lesson: lesson.entry.name)
-def test_training_shows_one_picture_or_one_sentence(lesson, language, after_run_all):
+@by_turns(TRAINING, 0)
+def test_training_with_an_open_todo_is_one_sentence(lesson, language, after_run_all):
     (untouched,) = [cell for cell in after_run_all(lesson, language, False).cells if cell.id == "train-cell"]
     (told,) = untouched.outputs
     assert told.ename == "Unfinished" and told.traceback == [f"Unfinished: {told.evalue}"] and "TODO" in told.evalue
+
+
+@by_turns(TRAINING, 1)
+def test_training_shows_one_picture(lesson, language, after_run_all):
     (done,) = [cell for cell in after_run_all(lesson, language, True).cells if cell.id == "train-cell"]
     (shown,) = done.outputs
-    steps = 105 if os.environ.get("ALL") else 4
+    steps = 105 if ALL else 4
     assert shown.data["image/png"] and {"en": f"at step {steps};", "zh": f"第 {steps} 步"}[language] in shown.data["text/plain"]
 
 
-# The two languages differ in the set-up cell alone: each lesson in one of them, with ALL=1 in both.
-@pytest.mark.parametrize(("lesson", "language"), [
-    pytest.param(lesson, language, id=f"{lesson.entry.name}-{language}")
-    for number, lesson in enumerate(LESSONS) for language in (LANGUAGES if os.environ.get("ALL") else LANGUAGES[number % 2:][:1])])
+@by_turns(LESSONS, 0)
 def test_with_the_versions_that_colab_has(lesson, language, tmp_path):
     python = colab_python()
     notebook = run_alone(learner_notebook(lesson, language), tmp_path, python)

@@ -128,8 +128,8 @@ def save_as_colab(notebook: nbformat.NotebookNode) -> None:
     for number, cell in enumerate(notebook.cells):
         cell.metadata["id"] = cell.pop("id")
         if cell.cell_type == "code":
-            student = {"displayName": "Student Name", "userId": "0123456789"}
-            ran = {"status": "ok", "elapsed": 12, "timestamp": 1767225600000, "user": student}
+            who = {"displayName": "Student Name", "userId": "0123456789"}
+            ran = {"status": "ok", "elapsed": 12, "timestamp": 1767225600000, "user": who}
             cell.metadata.update(outputId=f"output-{number}", executionInfo=ran,
                                  colab={"base_uri": "https://localhost:8080/", "height": 35})
 

@@ -8,6 +8,7 @@ from lessons._build.course import LANGUAGES, read_course
 from lessons._build.refusal import Refused
 
 from .course_error import CourseError
+from .os_errors import NOTHING_CHANGED, CannotWrite, in_words
 from .processes import warm_up_for
 
 COURSE = {"metavar": "COURSE", "type": Path, "help": "the nbgrader course | nbgrader 课程文件夹"}
@@ -19,8 +20,10 @@ def main(arguments: list[str] | None = None) -> int:
         return _run(options)
     except (CourseError, Refused) as error:
         print(error, file=sys.stderr)
+    except CannotWrite as error:
+        print(error.but(NOTHING_CHANGED) if options.command in ("export", "try") else error, file=sys.stderr)  # these write one file
     except OSError as error:
-        print(f"{error.filename or options.command}: {error.strerror or error}", file=sys.stderr)
+        print(in_words(error, options.command), file=sys.stderr)
     except KeyboardInterrupt:
         print(_stopped(options), file=sys.stderr)
     return 2
@@ -114,20 +117,21 @@ def _parser() -> argparse.ArgumentParser:
 
     export = commands.add_parser("export", help="scores as a table, or an autograder for Gradescope | 导出成绩表，或 Gradescope 评分包")
     export.add_argument("folder", nargs="?", **COURSE)
-    export.add_argument("--lesson", metavar="NAME", required=True, help="rloo or 03_rloo | rloo 或 03_rloo")
+    export.add_argument("--lesson", metavar="NAME", help="only this lesson (default: all, with a total) | 只要这一课（默认：各课及总分）")
     export.add_argument("--format", choices=("csv", "xlsx", "gradescope"), required=True,
                         help="gradescope needs no COURSE; with one it takes its seed | gradescope 无需 COURSE；给出则用其种子")
     export.add_argument("--output", metavar="FILE", type=Path,
-                        help="(default: in the course; gradescope: here | 默认放在课程文件夹中；gradescope 放在当前文件夹)")
+                        help="(default: in the course; without one here | 默认放在课程文件夹中，没有给出时放在当前文件夹)")
     _private(export, "COURSE's, or drawn anew | 默认取 COURSE 的，没有则新抽")
 
     trial = commands.add_parser("try", help="grade one file and show what its author would see | 试评一份文件",
-                                description="Grade one file outside any course, and write the page that its author would see. Exit status: "
-                                            "0 every check passes, 1 one does not, 2 it cannot be graded. | 在课程之外试评一份文件，"
-                                            "并生成作者会看到的反馈页。退出码：0 检查全部通过，1 有未通过的，2 无法评阅。")
+                                description="Grade one file outside any course, and write here the page that its author would see. Exit "
+                                            "status: 0 every check passes, 1 one does not, 2 it cannot be graded: then there is no page. | "
+                                            "在课程之外试评一份文件，并在当前文件夹生成作者会看到的反馈页。"
+                                            "退出码：0 检查全部通过，1 有未通过的，2 无法评阅（不生成反馈页）。")
     trial.add_argument("lesson", metavar="LESSON", help="rloo or 03_rloo | rloo 或 03_rloo")
     trial.add_argument("file", metavar="FILE.ipynb", type=Path)
-    trial.add_argument("--output", metavar="FILE", type=Path, default=Path("feedback.html"), help="the page (default: feedback.html)")
+    trial.add_argument("--output", metavar="FILE", type=Path, help="the page | 反馈页 (default: NAME-feedback.html)")
     _grading(trial, "0")
 
     demo = commands.add_parser("demo", help="grade a made-up class and compare the scores | 评阅一个虚构的班级并核对分数")

@@ -3,30 +3,35 @@
 import contextlib
 import importlib.util
 import os
+import re
 import types
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 
+from advantagelab.message import message
 from lessons._build.course import LessonEntry, read_course
 from lessons._build.lesson import read_lesson
 
 from .course_error import CourseError
 from .course_folder import CourseFolder, open_course
-from .export import is_graded, write_table
+from .export import is_graded, write_tables
 from .feedback import feedback_page, marks_of
 from .gradebook import GradebookReader, GradebookWriter
 from .intake import read_file
 from .intake.repairs import shown
 from .record import GRADED, Record, read_record, write_whole
+from .os_errors import NOTHING_CHANGED, CannotWrite
 from .processes import Crew, Executors, dask, processes
 from .run import grade_assignment, only_run
 from .sandbox import SandboxError
 from .submission import Ungradable
 from .submitted import Astray
 from .task import Handed, Setup
+
+NAMED = 5  # students of whom the same is said, before the others are only counted
+TRIED = "<!-- python -m autograder try -->\n"  # how `try` ends its pages, and knows them again
 
 
 def grade_command(folder: Path, lesson: str | None, student: str | None, workers: int, executor: str | None, checks: Path | None,
@@ -38,9 +43,9 @@ def grade_command(folder: Path, lesson: str | None, student: str | None, workers
     if student is not None:
         entries = [entry for entry in entries if any(name == student for name, _ in course.submitted.of(entry.notebook))]
         if not entries:
-            there = "".join(f"\n{work}" for work in _astray(course, student))
+            there = "".join(f"\n{work}" for work in _astray(course, student, lesson))
             raise CourseError(f"nothing was handed in by {student} | 没有 {student} 提交的作业{there}")
-    ungradable, waiting = 0, 0
+    ungradable, waiting, handed_in = 0, 0, 0
     with only_run(course), Crew(_executors(executor, workers)) as crew:
         for entry in entries:
             with _sandbox_needed():
@@ -50,12 +55,17 @@ def grade_command(folder: Path, lesson: str | None, student: str | None, workers
                 gradebook.store_late_penalties(entry.notebook)
                 waits = gradebook.waiting(entry.notebook)
             refused = [record for record in records if record.status != GRADED]
-            print(_summary(entry, summary.graded, summary.unchanged, refused))
+            if summary.graded or summary.unchanged:
+                print(_summary(entry, summary.graded, summary.unchanged, refused))
+            handed_in += len(summary.graded) + summary.unchanged
             ungradable += len(refused)
             waiting += sum(waits.get(record.student, 0) for record in records if record.status == GRADED)
-    astray = _astray(course, student)
+    astray = _astray(course, student, lesson)
     for work in astray:
         print(work)
+    if not handed_in:
+        print(f"nothing was handed in: {course.submitted.folder} | 没有提交的作业：{course.submitted.folder}")
+        return 1 if astray else 0
     print(_next(course, waiting, folder))
     return 1 if ungradable or astray else 0
 
@@ -73,7 +83,12 @@ def feedback_command(folder: Path, lesson: str | None, student: str | None) -> i
                 if not record or not is_graded(record, handed_in):
                     stale.append(name)
                 if record:
-                    write_whole(course.folder("feedback", name, assignment) / f"{assignment}.html", _page(course, gradebook, record))
+                    page = _page(course, gradebook, record)
+                    try:
+                        write_whole(course.folder("feedback", name, assignment) / f"{assignment}.html", page)
+                    except CannotWrite as error:
+                        before = message(en=f"pages made before: {made}", zh=f"此前已生成 {made} 份")
+                        raise error.but(before if made else NOTHING_CHANGED) from error
                     made += 1
                     unmarked += name in waits and record.status == GRADED
                     ungradable += name in waits and record.status != GRADED
@@ -81,7 +96,7 @@ def feedback_command(folder: Path, lesson: str | None, student: str | None) -> i
         names = ", ".join(map(shown, stale[:4])) + (" …" if len(stale) > 4 else "")
         print(f"not graded as they are now: {len(stale)} ({names}); first: python -m autograder grade {folder} | "
               f"现有文件尚未评阅：{len(stale)} 份（{names}）；请先运行 python -m autograder grade {folder}")
-    for work in _astray(course, student):
+    for work in _astray(course, student, lesson):
         print(work)
     place = course.folder("feedback", "STUDENT", "ASSIGNMENT")
     print(f"pages: {made} in {place}; with answers that nobody has marked yet: {unmarked}; of ungradable files: {ungradable} | "
@@ -89,35 +104,46 @@ def feedback_command(folder: Path, lesson: str | None, student: str | None) -> i
     return 0 if made else 1
 
 
-def export_command(folder: Path | None, lesson: str, form: str, output: Path | None, checks: Path | None, seed: int | None) -> int:
+def export_command(folder: Path | None, lesson: str | None, form: str, output: Path | None, checks: Path | None, seed: int | None) -> int:
     if form != "gradescope" and (checks, seed) != (None, None):
         raise CourseError("--checks and --seed of an export are for --format gradescope | "
                           "导出时只有 --format gradescope 用到 --checks 和 --seed")
+    if form == "gradescope" and lesson is None:
+        raise CourseError("an autograder for which lesson? export --lesson … --format gradescope | "
+                          "导出哪一课的评分包？export --lesson … --format gradescope")
     if form == "gradescope":
         from .gradescope import write_autograder
 
-        output = output or Path(f"{read_course().lesson(lesson).notebook}-gradescope.zip")
+        output = output or (folder or Path()) / f"{read_course().lesson(lesson).notebook}-gradescope.zip"
         if seed is None and folder is not None:
             seed = open_course(folder).seed()
         write_autograder(lesson, output, seed, checks_source(checks))
     elif folder is None:
-        raise CourseError("the scores of which course? export COURSE --lesson … | 导出哪个课程的成绩？export COURSE --lesson …")
+        raise CourseError(f"the scores of which course? export COURSE --format {form} | "
+                          f"导出哪个课程的成绩？export COURSE --format {form}")
     else:
         course = open_course(folder)
-        (entry,) = course.lessons(lesson)
-        output = output or folder / f"{entry.notebook}.{form}"
-        write_table(course, entry.notebook, form, output)
-        for work in course.submitted.astray():
+        assignments = [entry.notebook for entry in course.lessons(lesson)]
+        output = output or folder / f"{assignments[0] if lesson else 'all_lessons'}.{form}"
+        write_tables(course, assignments, form, output)
+        for work in _astray(course, None, lesson):
             print(work)
     print(output)
     return 0
 
 
-def try_command(lesson: str, file: Path, output: Path, checks: Path | None, seed: int | None, unsafe: bool) -> int:
-    """One file as its author would see it graded. Exit status: 0 if every check passes, 1 if not, 2 if it cannot be graded."""
+def try_command(lesson: str, file: Path, output: Path | None, checks: Path | None, seed: int | None, unsafe: bool) -> int:
+    """One file as its author would see it graded. Exit status: 0 if every check passes, 1 if not, 2 if it cannot be graded.
+
+    The page of a file that is graded is written here, over an earlier one of this command, never over any other file.
+    """
     from .grade import grade
 
     entry = read_course().lesson(lesson)
+    output = output or Path(re.split(r"\.ipynb", file.name, maxsplit=1, flags=re.IGNORECASE)[0] + "-feedback.html")
+    if os.path.lexists(output) and not (output.is_file() and output.read_bytes().endswith(TRIED.encode())):
+        raise CourseError(f"{output} is there already, and `try` did not write it: name another with --output; nothing was changed | "
+                          f"{output} 已存在，且不是 try 写的：请用 --output 另取文件名；没有改动任何内容")
     try:
         data = read_file(file)
     except Ungradable as refused:
@@ -126,11 +152,11 @@ def try_command(lesson: str, file: Path, output: Path, checks: Path | None, seed
     with _sandbox_needed():
         graded = grade(setup, Handed(file.stem, entry.notebook, lesson, file.name, data))
     record = graded.record
-    write_whole(output, feedback_page(record, nbformat.reads(graded.notebook, 4), marks_of(record), {}))
     print(_told(record))
-    print(output)
     if record.status != GRADED:
         return 2
+    write_whole(output, feedback_page(record, nbformat.reads(graded.notebook, 4), marks_of(record), {}) + TRIED)
+    print(output)
     return 0 if all(question.score == question.points for question in record.questions if question.function) else 1
 
 
@@ -199,20 +225,27 @@ def _summary(entry: LessonEntry, records: list[Record], unchanged: int, refused:
         if record.repairs or record.notes:
             lines.append(f"  {record.student}: {'; '.join(map(str, (*record.repairs, *record.notes)))}")
     lines += [f"  {record.student}: ungradable: {record.reason.en} | 无法评阅：{record.reason.zh}" for record in refused]
-    notes = Counter(question.note for record in records for question in record.questions if question.note)
-    lines += [f"  {number} × {note}" for note, number in notes.most_common()]
+    notes = {}
+    for record in records:
+        for question in record.questions:
+            if question.note:
+                notes.setdefault(question.note, []).append(f"{shown(record.student)}: {question.function or question.key}")
+    for note, whose in sorted(notes.items(), key=lambda item: -len(item[1])):
+        lines += [f"  {one}: {note}" for one in sorted(whose)[:NAMED]]
+        lines += [f"  + {len(whose) - NAMED}: {note}"] if len(whose) > NAMED else []
     return "\n".join(lines)
 
 
-def _astray(course: CourseFolder, student: str | None) -> list[Astray]:
-    return [work for work in course.submitted.astray() if student in (None, work.student)]
+def _astray(course: CourseFolder, student: str | None, lesson: str | None) -> list[Astray]:
+    found = course.submitted.astray(lesson and read_course().lesson(lesson).notebook)
+    return [work for work in found if student in (None, work.student)]
 
 
 def _next(course: CourseFolder, waiting: int, folder: Path) -> str:
     """waiting: answers in graded files that a person has to mark."""
     feedback, export = (f"python -m autograder {command} {folder}" for command in ("feedback", "export"))
     if not waiting:
-        return f"next: {feedback}; {export} --lesson NAME --format xlsx | 接下来：{feedback}；{export} --lesson NAME --format xlsx"
+        return f"next: {feedback}; {export} --format xlsx | 接下来：{feedback}；{export} --format xlsx"
     return (f"next: answers to mark by hand: {waiting}. In {course.root} start `jupyter lab`, open nbgrader → Formgrader → Manual Grading; "
             f"then {feedback} | 接下来：有 {waiting} 个答案待人工批改：在 {course.root} 中启动 jupyter lab，"
             f"打开 nbgrader → Formgrader → Manual Grading；然后 {feedback}")

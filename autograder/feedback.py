@@ -3,6 +3,7 @@
 A failed hidden check shows its name and what it is about, never its code or numbers. All that a student wrote is escaped and cut.
 """
 
+import functools
 import html
 import re
 from collections.abc import Mapping
@@ -10,14 +11,16 @@ from string import Template
 
 import nbformat
 
-from advantagelab.message import Message
+from advantagelab.message import Message, message
 from lessons._build.course import read_course
+from lessons._build.lesson import read_lesson
 
 from .record import GRADED, CheckResult, Marks, QuestionRecord, Record
 
 LONGEST = 8_000  # characters of one answer or output
 # Colors and other signs to a terminal, and signs that hide or turn text.
 NOT_SHOWN = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+LEAD = re.compile(r"^\*\*(.+?)\*\*", re.M)
 PAGE = Template("""<!doctype html>
 <html lang="$lang"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -54,7 +57,7 @@ def feedback_page(record: Record, notebook: nbformat.NotebookNode, marks: Mappin
 
     The language is the one that the student's notebook is in; both if the file could not be read.
     """
-    page = _Page(Wording(record.language), {cell.id: cell for cell in notebook.cells})
+    page = _Page(Wording(record.language), {cell.id: cell for cell in notebook.cells}, _leads(record.lesson))
     page.head(record, marks, late_penalty)
     for question in record.questions:
         page.question(question, marks.get(question.key, NO_MARKS), comments.get(question.answer_key), record.status == GRADED)
@@ -97,8 +100,8 @@ class Wording:
 
 
 class _Page:
-    def __init__(self, wording: Wording, cells: dict):
-        self.wording, self.word, self.cells, self.parts = wording, wording.word, cells, []
+    def __init__(self, wording: Wording, cells: dict, leads: dict[str, Message]):
+        self.wording, self.word, self.cells, self.leads, self.parts = wording, wording.word, cells, leads, []
 
     def said(self, message: Message) -> str:
         return self.cut(self.wording.choose(message.en, message.zh))
@@ -117,10 +120,16 @@ class _Page:
         self.parts.append(f"<p><b>{self.wording.label('score')}{score} / {total:g}</b>{''.join(f' · {note}' for note in notes)}</p>")
         if record.repairs:
             items = "".join(f"<li>{self.said(repair)}</li>" for repair in record.repairs)
-            self.parts.append(f'<details class="small"><summary>{self.word("repairs")}</summary><ul>{items}</ul></details>')
+            unfold = " open" if _may_have_cost(record, given) else ""
+            self.parts.append(f'<details class="small"{unfold}><summary>{self.word("repairs")}</summary><ul>{items}</ul></details>')
+
+    def written(self, key: str) -> str:
+        """Of several written questions also which one it is."""
+        lead = self.leads.get(key)
+        return self.word("question") + (f" · {_text(self.wording.choose(lead.en, lead.zh))}" if lead else "")
 
     def question(self, question: QuestionRecord, marks: Marks, comment: str | None, graded: bool) -> None:
-        name = f"<code>{_text(question.function)}</code>" if question.function else self.word("question")
+        name = f"<code>{_text(question.function)}</code>" if question.function else self.written(question.key)
         by_person = f" · {self.word('by_person')}" if marks.manual is not None else ""
         extra = f" · {self.word('extra', f'{marks.extra:g}')}" if marks.extra else ""
         points = "–" if marks.points is None else f"{marks.points:g}"
@@ -171,6 +180,27 @@ class _Page:
     def foot(self, record: Record) -> None:
         with_what = [f"Advantage Lab {record.grader}", record.isolation, record.graded_at, f"SHA-256 {record.sha256[:16]}"]
         self.parts.append(f'<p class="small">{self.wording.label("graded")}{_text(" · ".join(filter(None, with_what)))}</p>')
+
+
+def _may_have_cost(record: Record, given: list[float | None]) -> bool:
+    """Whether something was put right in an answer that did not get all its points."""
+    short = [re.escape(question.answer_key) for question, points in zip(record.questions, given, strict=True)
+             if points is not None and points < question.points]
+    named = re.compile(rf"(?<![\w-])(?:{'|'.join(short)})(?![\w-])")
+    return bool(short) and any(named.search(repair.en) for repair in record.repairs)
+
+
+@functools.cache
+def _leads(lesson_name: str) -> dict[str, Message]:
+    """Of a lesson with several written questions: how each begins, in bold, by its key."""
+    leads, last = {}, {}
+    for cell in read_lesson(read_course(), lesson_name).cells:
+        if cell.role == "question":
+            leads[cell.key] = message(en=last.get("en", ""), zh=last.get("zh", ""))
+        elif cell.lang and not cell.only:
+            found = LEAD.findall(cell.source)
+            last[cell.lang] = found[-1].rstrip(".。") if found else ""
+    return {key: lead for key, lead in leads.items() if len(leads) > 1 and lead.en and lead.zh}
 
 
 def _printed(output: nbformat.NotebookNode) -> str:

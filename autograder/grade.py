@@ -1,6 +1,8 @@
 """One submission from bytes to a record: intake, judge, record. Knows nothing of folders or gradebooks, and runs in any process."""
 
 import functools
+import hashlib
+import json
 import re
 import types
 from dataclasses import replace
@@ -10,7 +12,7 @@ import nbformat
 import torch
 
 from advantagelab.checking import Message, Verdict, judge, message
-from advantagelab.checking.run import FAILED, MISSING, PASSED, checks_of
+from advantagelab.checking.run import FAILED, MISSING, OPEN, PASSED, checks_of
 from lessons._build.answers import reference
 from lessons._build.course import read_course
 from lessons._build.lesson import Lesson, read_lesson
@@ -27,7 +29,7 @@ from .task import Graded, Handed, Setup, grader_version
 
 AMBIGUOUS = message(en="More than one answer to this question, and no way to tell which one counts: a person decides.",
                     zh="这道题有不止一个答案，无法判断以哪个为准：由人来定。")
-
+GONE = message(en="This answer's cell is not in your file.", zh="你的文件里没有这道题的单元。")
 
 _chosen: tuple[Zygote, str] | None = None
 
@@ -66,10 +68,11 @@ def _grade(setup: Setup, handed: Handed) -> Graded:
     questions = _questions(handed.lesson, setup.private_checks)
     # A lesson that asks only in words: nothing of it is run, a person reads the answers.
     judgement = _judge(setup).grade(submission.code, questions) if questions else Judgement((), (), _judge(setup).isolation)
-    judgement = replace(judgement, questions=tuple(_for_its_author(result, lesson, judgement) for result in judgement.questions))
+    judgement = replace(judgement, questions=tuple(_for_its_author(result, lesson, judgement, submission.missing)
+                                                   for result in judgement.questions))
     record = _record(setup, handed, status=GRADED, language=submission.language,
                      questions=_question_records(lesson, submission, judgement), repairs=(*submission.repairs, *handed.notes),
-                     isolation=judgement.isolation)
+                     notes=submission.notes, isolation=judgement.isolation)
     return Graded(record, dumps(graded_notebook(submission.notebook, judgement, _released(handed.lesson, submission.language))))
 
 
@@ -88,11 +91,13 @@ def _record(setup: Setup, handed: Handed, **known) -> Record:
                   grader=grader_version(handed.lesson, setup.private_checks), seed=setup.seed, graded_at=now, **{**plain, **known})
 
 
-def _for_its_author(result: QuestionResult, lesson: Lesson, judgement: Judgement) -> QuestionResult:
-    """Without a hidden check's inputs; and where there is no function, why: a check could only say that it is not defined."""
+def _for_its_author(result: QuestionResult, lesson: Lesson, judgement: Judgement, missing: frozenset[str]) -> QuestionResult:
+    """Without a hidden check's inputs; and where there is no function, or no cell, why: a check could only say that it is not there."""
     verdicts = tuple(map(without_inputs, result.verdicts))
+    key = next(answer for key, answer, _, _ in _places(lesson) if key == result.key)
+    if key in missing:
+        verdicts = tuple(verdict._replace(message=GONE) if verdict.status == OPEN else verdict for verdict in verdicts)
     if verdicts and verdicts[0].status == MISSING:
-        key = next(answer for key, answer, _, _ in _places(lesson) if key == result.key)
         why = _why_missing(result.function, next((cell for cell in judgement.cells if cell.key == key), None))
         verdicts = tuple(verdict._replace(message=why) if verdict.status == MISSING else verdict for verdict in verdicts)
     return replace(result, verdicts=verdicts)
@@ -113,16 +118,24 @@ def _why_missing(function: str, cell: CellOutcome | None) -> Message:
 def _question_records(lesson: Lesson, submission: Submission, judgement: Judgement) -> tuple[QuestionRecord, ...]:
     results, records = {result.key: result for result in judgement.questions}, []
     for key, answer_key, function, points in _places(lesson):
-        untouched = answer_key in submission.untouched
+        untouched, answer = answer_key in submission.untouched, _digest(submission.notebook.cells, answer_key, function)
         if answer_key in submission.ambiguous:
-            records.append(QuestionRecord(key, answer_key, function, points, None, False, note=AMBIGUOUS))
+            records.append(QuestionRecord(key, answer_key, function, points, None, False, note=AMBIGUOUS, answer=answer))
         elif function is None:
-            records.append(QuestionRecord(key, answer_key, None, points, 0.0 if untouched else None, untouched))
+            note = GONE if answer_key in submission.missing else None
+            records.append(QuestionRecord(key, answer_key, None, points, 0.0 if untouched else None, untouched, note=note, answer=answer))
         else:
             result = results[key]
             records.append(QuestionRecord(key, answer_key, function, points, result.score, untouched,
-                                          tuple(_check_result(verdict) for verdict in result.verdicts), result.note))
+                                          tuple(_check_result(verdict) for verdict in result.verdicts), result.note, answer))
     return tuple(records)
+
+
+def _digest(cells: list[nbformat.NotebookNode], answer_key: str, function: str | None) -> str:
+    """Of an answer: its cell's text and pictures; of code with the student's own cells of code, which may hold the rest of it."""
+    parts = [cell for cell in cells if cell.id == answer_key or function and cell.cell_type == "code" and cell.id.startswith("added-")]
+    content = [[cell.source, cell.get("attachments", {})] for cell in parts]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _check_result(verdict: Verdict) -> CheckResult:

@@ -35,19 +35,19 @@ class GradebookReader:
     def require_assignment(self, lesson: Lesson) -> None:
         """CourseError if the gradebook does not have this lesson's questions with these points."""
         assignment = lesson.entry.notebook
-        try:
-            known = self.max_scores(assignment)
-        except MissingEntry:
-            raise CourseError(f"the gradebook does not know {assignment}: nbgrader generate_assignment {assignment} | "
-                              f"成绩册中没有 {assignment}：请先运行 nbgrader generate_assignment {assignment}") from None
+        known = self.max_scores(assignment)
         if known != {cell.key: float(cell.points) for cell in lesson.cells if cell.points}:
             raise CourseError(f"{assignment} in the gradebook has other questions or points than this version of the lesson: make a new "
                               f"course from it, or grade with the version that the course was made from | "
                               f"成绩册中 {assignment} 的题目或分值与当前版本的课程不同：请用它建立新课程，或用建立课程时的版本评阅")
 
     def max_scores(self, assignment: str) -> dict[str, float]:
-        """grade id → points at most, in the order of the notebook."""
-        return {cell.name: cell.max_score for cell in self._gradebook.find_notebook(assignment, assignment).grade_cells}
+        """grade id → points at most, in the order of the notebook. CourseError if the gradebook does not have this assignment."""
+        try:
+            return {cell.name: cell.max_score for cell in self._gradebook.find_notebook(assignment, assignment).grade_cells}
+        except MissingEntry:
+            raise CourseError(f"the gradebook does not know {assignment}: nbgrader generate_assignment {assignment} | "
+                              f"成绩册中没有 {assignment}：请先运行 nbgrader generate_assignment {assignment}") from None
 
     def students(self) -> dict[str, tuple[str, str, str]]:
         """id → first name, last name, email; "" where the gradebook has none."""
@@ -105,13 +105,13 @@ class GradebookWriter(GradebookReader):
         submission.timestamp = timestamp
         notebook = self._notebook(record.assignment, record.student)
         questions = {question.key: question for question in record.questions}
-        new_file = _is_new_file(read_record(self._course.record_file(record.student, record.assignment)), record)
+        new = _new_answers(read_record(self._course.record_file(record.student, record.assignment)), record)
         for grade in notebook.grades:
             score = questions[grade.name].score
             changed, grade.auto_score = grade.auto_score != score, score
             if grade.manual_score is None:
                 grade.needs_manual_grade = score is None
-            elif changed or new_file:  # who graded by hand looks again: what they saw is no longer what is there
+            elif changed or grade.name in new:  # who graded by hand looks again: what they saw is no longer what is there
                 grade.needs_manual_grade = True
         answers = {question.answer_key: question for question in record.questions}
         for comment in notebook.comments:
@@ -131,8 +131,12 @@ class GradebookWriter(GradebookReader):
             self._gradebook.db.commit()
 
 
-def _is_new_file(earlier: Record | None, record: Record) -> bool:
-    return earlier is None or earlier.sha256 != record.sha256
+def _new_answers(earlier: Record | None, record: Record) -> set[str]:
+    """The questions whose answer is another than before, or may be."""
+    if earlier and earlier.sha256 == record.sha256:
+        return set()
+    before = {question.key: question.answer for question in earlier.questions} if earlier else {}
+    return {question.key for question in record.questions if not question.answer or question.answer != before.get(question.key)}
 
 
 def _comment(record: Record, question: QuestionRecord) -> str | None:

@@ -16,7 +16,7 @@ from lessons._build.lesson import read_lesson
 
 from .feedback import Wording
 from .grade import grade, prove_private_checks
-from .record import GRADED, CheckResult, QuestionRecord, Record, write_whole
+from .record import GRADED, CheckResult, QuestionRecord, Record, whole, write_whole
 from .submitted import read_handed_in
 from .task import Setup
 
@@ -57,8 +57,7 @@ def write_autograder(lesson: str, output: Path, seed: int | None, private_checks
     setup = Setup(secrets.randbits(48) if seed is None else seed, private_checks)
     prove_private_checks(lesson, setup)
     settings = {"lesson": lesson, "seed": setup.seed, "private_checks": setup.private_checks}
-    part = output.with_name(f".{output.name}.part")
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+    with whole(output) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in SCRIPTS.items():
             entry = zipfile.ZipInfo(name)
             entry.external_attr = 0o755 << 16
@@ -66,7 +65,6 @@ def write_autograder(lesson: str, output: Path, seed: int | None, private_checks
         archive.writestr(SETTINGS, json.dumps(settings, ensure_ascii=False))
         for file in _files():
             archive.write(file, file.relative_to(ROOT))
-    part.replace(output)
 
 
 def _files() -> list[Path]:

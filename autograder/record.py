@@ -1,11 +1,15 @@
 """What grading one submission gave: the one source of its feedback, of the exports, and of what a resumed run need not do again."""
 
+import contextlib
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from advantagelab.message import Message
+
+from .os_errors import CannotWrite
 
 GRADED, UNGRADABLE = "graded", "ungradable"
 
@@ -25,7 +29,10 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class QuestionRecord:
-    """key: of the cell that carries the points, nbgrader's grade id; points: at most; score: None if a person has to grade."""
+    """key: of the cell that carries the points, nbgrader's grade id; points: at most; score: None if a person has to grade.
+
+    answer: a digest that tells one answer from another, "" if there is none to tell
+    """
 
     key: str
     answer_key: str  # of the cell that holds the student's answer; a written answer carries its points itself
@@ -35,6 +42,7 @@ class QuestionRecord:
     untouched: bool
     checks: tuple[CheckResult, ...] = ()
     note: Message | None = None  # "stopped at the time limit", …
+    answer: str = ""
 
 
 @dataclass(frozen=True)
@@ -99,11 +107,23 @@ def read_record(file: Path) -> Record | None:
 
 
 def write_whole(file: Path, content: str | bytes) -> None:
-    """All of the content or none of it, whenever the process is killed."""
-    file.parent.mkdir(parents=True, exist_ok=True)
+    """All of the content or none of it, whenever the process is killed. CannotWrite: none of it."""
+    with whole(file) as part:  # "replace": a student's text may hold half a sign
+        part.write_bytes(content.encode("utf-8", "replace") if isinstance(content, str) else content)
+
+
+@contextlib.contextmanager
+def whole(file: Path) -> Iterator[Path]:
+    """A file beside it to write to, which then takes its place."""
     part = file.with_name(f".{file.name}.{os.getpid()}.part")
-    part.write_bytes(content.encode("utf-8", "replace") if isinstance(content, str) else content)  # a student's text may hold half a sign
-    part.replace(file)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        yield part
+        part.replace(file)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise CannotWrite(error, file) from error
 
 
 def _message(pair) -> Message | None:

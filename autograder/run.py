@@ -16,12 +16,14 @@ from nbgrader.api import InvalidEntry
 from sqlalchemy.exc import StatementError
 from tqdm import tqdm
 
+from advantagelab.message import message
 from lessons._build.course import read_course
 from lessons._build.lesson import read_lesson
 
 from .course_error import CourseError
 from .course_folder import CourseFolder
 from .gradebook import GradebookWriter
+from .os_errors import NOTHING_CHANGED, CannotWrite
 from .processes import Crashed, Crew
 from .record import Record, write_whole
 from .stale import AGAIN, NEW, why_again
@@ -82,8 +84,12 @@ def only_run(course: CourseFolder) -> Iterator[None]:
     import fcntl  # only where student code can be run
 
     file = course.root / "grading" / "lock"
-    file.parent.mkdir(exist_ok=True)
-    with open(file, "a") as lock:
+    try:
+        file.parent.mkdir(exist_ok=True)
+        lock = open(file, "a")
+    except OSError as error:
+        raise CannotWrite(error, file, NOTHING_CHANGED) from error
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -145,7 +151,8 @@ def _write(course: CourseFolder, gradebook: GradebookWriter, folder: Path, grade
         write_whole(course.record_file(record.student, record.assignment), record.dumps())
         return record
     except (OSError, StatementError, InvalidEntry) as error:
-        why = f"{type(error).__name__}: {error}" if not isinstance(error, StatementError) else str(error.orig)
-        raise CourseError(f"what {record.student} got cannot be written: {why}. What is graded so far is kept; run "
-                          f"`grade` again when that is mended | 无法写入 {record.student} 的结果：{why}。"
+        plain = str(error.orig) if isinstance(error, StatementError) else f"{type(error).__name__}: {error}"
+        why = error.said if isinstance(error, CannotWrite) else message(en=plain, zh=plain)
+        raise CourseError(f"what {record.student} got cannot be written: {why.en}. What is graded so far is kept; run "
+                          f"`grade` again when that is mended | 无法写入 {record.student} 的结果：{why.zh}。"
                           "已评阅的都已保存；排除故障后再次运行 grade") from error

@@ -36,6 +36,8 @@ class Submission:
     untouched: the keys of answers, code or written, that are still as released
     repairs: what was put right, for the instructor and the student; empty for a clean file
     ambiguous: the keys of code answers of which there are several, none of them the original: a person has to choose, they are not graded
+    missing: the keys of answers that are not in the file, cell and all
+    notes: what is odd about the file, for the instructor alone
     """
 
     lesson: str
@@ -47,6 +49,8 @@ class Submission:
     untouched: frozenset[str]
     repairs: tuple[Message, ...]
     ambiguous: frozenset[str] = frozenset()
+    missing: frozenset[str] = frozenset()
+    notes: tuple[Message, ...] = ()
 
 
 class Ungradable(Exception):

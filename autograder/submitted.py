@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from advantagelab.message import Message, message
@@ -43,28 +44,49 @@ class Submitted:
     def __init__(self, folder: Path, assignments: Collection[str]):
         self.folder, self.assignments = folder, assignments
 
+    @cached_property
+    def _course(self) -> Course:
+        return read_course()  # once: what tells its lessons apart is kept with it
+
     def students(self) -> list[str]:
         """All who have a folder, also an empty one."""
         return [student.name for student in _entries(self.folder) if self._is_student(student)]
 
     def of(self, assignment: str) -> Iterator[tuple[str, Path]]:
-        """(student, folder) of all who handed in this assignment, by name."""
+        """(student, folder) of all who handed in this assignment, by name. A folder without a file is nothing handed in."""
+        for student, folder in self._folders(assignment):
+            if has_files(folder):
+                yield student, folder
+
+    def empty(self, assignment: str) -> list[str]:
+        """Who has a folder for it with no file in it."""
+        return [student for student, folder in self._folders(assignment) if not has_files(folder)]
+
+    def elsewhere(self, student: str, assignment: str, other: str) -> Iterator[Message]:
+        """Says so if a notebook of this assignment lies in the student's folder for the other one."""
+        course, folder = self._course, self.folder / student / other
+        if _is_folder(folder) and assignment in {course.lesson(lesson).notebook for lesson in _lessons_in(folder, course)}:
+            place = f"{shown(student)}/{other}/"
+            yield message(en=f"{assignment}'s notebook lies in {place}", zh=f"{assignment} 的 notebook 放在了 {place} 中")
+
+    def _folders(self, assignment: str) -> Iterator[tuple[str, Path]]:
         for student in _entries(self.folder):
             if self._is_student(student) and _is_folder(student / assignment):
                 yield student.name, student / assignment
 
-    def astray(self) -> list[Astray]:
-        """What is in the wrong place: said, so that no work is overlooked."""
-        course, found = read_course(), []
+    def astray(self, assignment: str | None = None) -> list[Astray]:
+        """What is in the wrong place: said, so that no work is overlooked. assignment: only what is of it, or may be."""
+        course, found = self._course, []
         for entry in _entries(self.folder):
             if self._is_student(entry):
                 found += [self._misplaced(work, entry.name, course) for work in _entries(entry)
                           if work.is_symlink() or work.name not in self.assignments or not work.is_dir()]
             elif entry.is_dir() or entry.is_symlink():
-                found.append(Astray(_misread(entry.name) or entry.name, None, None, self._why_no_student(entry)))
+                of = entry.name if entry.name in self.assignments else None
+                found.append(Astray(_misread(entry.name) or entry.name, None, of, self._why_no_student(entry)))
             else:
                 found.append(self._misplaced(entry, None, course))
-        return found
+        return [work for work in found if None in (assignment, work.assignment) or work.assignment == assignment]
 
     def _is_student(self, entry: Path) -> bool:
         return _is_folder(entry) and _can_be_id(entry.name) and entry.name not in self.assignments and os.access(entry, os.R_OK | os.X_OK)
@@ -78,6 +100,8 @@ class Submitted:
         if _misread(entry.name):
             return message(en="the folder's name is not UTF-8, this is how it reads as GBK: rename it",
                            zh="文件夹名不是 UTF-8，这里按 GBK 显示：请改名")
+        if entry.name != entry.name.strip():
+            return message(en="its name begins or ends with a space; rename the folder", zh="首尾有空格；请给文件夹改名")
         if not _can_be_id(entry.name):
             return message(en="no student id: too long, or with one of < > \" &; rename the folder",
                            zh="不能作学号：过长，或含有 < > \" &；请给文件夹改名")
@@ -86,7 +110,7 @@ class Submitted:
     def _misplaced(self, work: Path, student: str | None, course: Course) -> Astray:
         name = f"{student}/{work.name}" if student else work.name
         if work.is_symlink():
-            return Astray(name, student, None, LINK)
+            return Astray(name, student, work.name if student and work.name in self.assignments else None, LINK)
         lesson = _lesson_in(work, course)
         assignment = course.lesson(lesson).notebook if lesson else None
         owner = shown(student or "STUDENT"), shown(student or "学号")
@@ -114,19 +138,40 @@ def read_handed_in(student: str, folder: Path, lesson: Lesson) -> Handed:
     return Handed(student, lesson.entry.notebook, lesson.entry.name, name, data, refused, found.notes)
 
 
+def has_files(folder: Path) -> bool:
+    """Also one in which nobody may look, or that holds far too many: that is for a reason to say."""
+    try:
+        return bool(files_in(folder))
+    except Ungradable:
+        return True
+
+
+def has_one_file(folder: Path) -> bool:
+    try:
+        return len(files_in(folder)) == 1
+    except Ungradable:
+        return False
+
+
 def _lesson_in(work: Path, course: Course) -> str | None:
-    """The one lesson that the notebooks in it are of. Nothing that is wrong with a file is of interest here."""
+    """The one lesson that the notebooks in it are of."""
+    lessons = _lessons_in(work, course)
+    return lessons.pop() if len(lessons) == 1 else None
+
+
+def _lessons_in(work: Path, course: Course) -> set[str]:
+    """Nothing that is wrong with a file is of interest here."""
+    lessons = set()
     try:
         files = notebooks_among(files_in(work)) if work.is_dir() else [work]
     except Exception:
-        return None
-    lessons = set()
+        return lessons
     for file in files[:LOOKED_AT]:
         try:
             lessons.add(lesson_of_file(read_file(file), course))
         except Exception:
             continue
-    return lessons.pop() if len(lessons) == 1 else None
+    return lessons
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -152,4 +197,4 @@ def _misread(name: str) -> str:
 
 
 def _can_be_id(name: str) -> bool:
-    return len(name) <= LONGEST_ID and name.isprintable() and not NO_ID.search(name)
+    return len(name) <= LONGEST_ID and name.isprintable() and name == name.strip() and not NO_ID.search(name)

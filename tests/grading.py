@@ -66,10 +66,12 @@ def function_of(key: str) -> str | None:
     return None if key == WRITTEN else key.removeprefix("check-").replace("-", "_")
 
 
-def make_record(student: str = "s1", scores: dict | None = None, untouched: tuple = (), file: str = "a" * 64, **more) -> Record:
-    """Graded, with full points where `scores` says nothing, and the written answer waiting. file: SHA-256; untouched: grade ids."""
+def make_record(student: str = "s1", scores: dict | None = None, untouched: tuple = (), file: str = "a" * 64,
+                answers: dict | None = None, **more) -> Record:
+    """Graded, with full points where `scores` says nothing, the written answer waiting. file: SHA-256; untouched, answers: by grade id."""
     scores = {**POINTS, WRITTEN: None, **(scores or {})}
-    questions = tuple(QuestionRecord(key, answer, function_of(key), POINTS[key], scores[key], key in untouched)
+    answers = answers or {}
+    questions = tuple(QuestionRecord(key, answer, function_of(key), POINTS[key], scores[key], key in untouched, answer=answers.get(key, ""))
                       for key, answer in answer_keys().items())
     plain = dict(assignment=RLOO, lesson="rloo", status=GRADED, reason=None, file=f"{RLOO}.ipynb", sha256=file, language="en",
                  questions=questions, repairs=(), notes=(), isolation="bubblewrap", grader="0.1.0+abc", seed=7,

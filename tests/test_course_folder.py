@@ -33,6 +33,7 @@ def test_what_is_nobodys_assignment_is_said(tmp_path):
     hand_in(course, "wrong-name", "rloo")
     hand_in(course, "<script>alert(1)</script>".replace("/", "∕"))
     hand_in(course, "x" * 129)
+    hand_in(course, " w8 ")
     hand_in(course, os.fsdecode(b"\xc4\xe3\xba\xc3"))  # GBK, as an archive from Windows leaves it
     (course.root / "submitted" / "flat.ipynb").write_text("{}")
     (course.root / "submitted" / "good" / "beside.ipynb").write_text("{}")
@@ -42,8 +43,9 @@ def test_what_is_nobodys_assignment_is_said(tmp_path):
     (course.root / "submitted" / "inner" / RLOO).symlink_to(good)
     assert [student for student, _ in course.submitted.of(RLOO)] == ["good"]
     said = [str(message) for message in course.submitted.astray()]
-    assert len(said) == 8 and all("not graded" in line and "未评阅" in line for line in said)
-    for part in ("wrong-name/rloo", "flat.ipynb", "good/beside.ipynb", "link: a link", f"inner/{RLOO}: a link", "rename the folder",
+    assert len(said) == 9 and all("not graded" in line and "未评阅" in line for line in said)
+    for part in ("wrong-name/rloo", "flat.ipynb", "good/beside.ipynb", "link: a link", f"inner/{RLOO}: a link", "no student id",
+                 "begins or ends with a space; rename the folder | 未评阅， w8 ：首尾有空格；请给文件夹改名",
                  "not graded, 你好: the folder's name is not UTF-8"):
         assert any(part in line for line in said), part
     assert all(line.isprintable() for line in said)
@@ -62,12 +64,25 @@ def test_misplaced_work_is_told_apart_by_what_it_is(tmp_path):
     found = {work.name: work for work in course.submitted.astray()}
     assert {name: (work.student, work.assignment) for name, work in found.items()} == {
         "frank/rloo": ("frank", RLOO), "gina/deep": ("gina", RLOO), "loose.ipynb": (None, RLOO), "ida/a.ipynb": ("ida", "04_grpo"),
-        RLOO: (None, None), "class.zip": (None, None)}
+        RLOO: (None, RLOO), "class.zip": (None, None)}
     assert str(found["frank/rloo"]) == (f"not graded, frank/rloo: a notebook of {RLOO}: it belongs in frank/{RLOO}/ | "
                                         f"未评阅，frank/rloo：是 {RLOO} 的 notebook：应放在 frank/{RLOO}/")
     assert f"STUDENT/{RLOO}/" in found["loose.ipynb"].why.en and "the other way round" in found[RLOO].why.en
     assert "no assignment of this course" in found["ida/a.ipynb"].why.en
     assert course.submitted.students() == ["empty", "frank", "gina", "ida"] and list(course.submitted.of(RLOO)) == []
+    assert found.keys() - {work.name for work in course.submitted.astray(RLOO)} == {"ida/a.ipynb"}
+    assert {work.name for work in course.submitted.astray("04_grpo")} == {"ida/a.ipynb", "class.zip"}
+
+
+def test_a_folder_without_a_file_is_nothing_handed_in(tmp_path):
+    course = make_course(tmp_path)
+    for name in ("a", "b/in it", "c/.hidden"):
+        (course.root / "submitted" / name.replace("/", f"/{RLOO}/")).mkdir(parents=True)
+    (course.root / "submitted" / "a" / RLOO).mkdir()
+    (course.root / "submitted" / "a" / RLOO / "timestamp.txt").write_text("2026-03-01T18:00:00+08:00")
+    hand_in(course, "d")
+    assert [student for student, _ in course.submitted.of(RLOO)] == ["d"] and course.submitted.empty(RLOO) == ["a", "b", "c"]
+    assert course.submitted.astray() == []
 
 
 def test_without_submissions_there_is_nothing(tmp_path):

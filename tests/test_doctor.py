@@ -44,12 +44,13 @@ def test_what_is_announced_is_what_would_be_chosen(monkeypatch, capsys, probes, 
     assert main(["doctor"]) == status
     said = capsys.readouterr().out
     if taken:
-        assert f"grading uses: {taken} | 评阅将使用：{taken}" in said and probe.choose()[1] == taken
+        assert said.startswith(f"grading uses: {taken} | 评阅将使用：{taken}\n") and probe.choose()[1] == taken
     else:
-        assert "no isolation holds here" in said and "本机没有可用的隔离" in said
+        assert said.startswith("no isolation holds here") and "本机没有可用的隔离" in said
         with pytest.raises(SandboxError, match="No isolation works"):
             probe.choose()
-    for isolation in ISOLATIONS:
+    assert said.count("\n— none: no isolation, for comparison | 不隔离，仅作对照\n") == 1
+    for isolation in ISOLATIONS[:-1]:
         assert f"{'✓' if isinstance(probes[isolation], set) and not probes[isolation] else '✗'} {isolation}\n" in said
     assert said.count("NO  | 否") == sum(len(lacking) for lacking in probes.values() if isinstance(lacking, set))
     assert said.count(MISSING.en) == said.count(MISSING.zh) == sum(lacking is MISSING for lacking in probes.values())

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import io
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import openpyxl
@@ -10,7 +11,8 @@ import pytest
 from nbgrader.api import Gradebook
 
 from advantagelab.checking import message
-from autograder.export import as_csv, as_xlsx, fingerprint, table, write_table
+from autograder.__main__ import main
+from autograder.export import as_csv, as_xlsx, fingerprint, table, tables, write_tables
 from autograder.gradebook import GradebookWriter
 from autograder.record import write_whole
 from tests.grading import LOSS, POINTS, RLOO, SUM, WRITTEN, make_course, make_record, ungradable_record
@@ -100,6 +102,34 @@ def test_who_handed_in_to_the_wrong_place_has_a_row_that_says_so(course):
                      "right": ("needs manual grading", 10.0, "")}
 
 
+def test_a_notebook_in_the_folder_of_another_lesson_is_said_where_it_is_missing(course):
+    (course.root / "source" / "00_start_here").mkdir()
+    for student, language in (("alone", "en"), ("学号 甲", "zh")):
+        write_whole(course.root / "submitted" / student / "00_start_here" / "a.ipynb",
+                    (ROOT / "notebooks" / language / f"{RLOO}.ipynb").read_bytes())
+    write_whole(course.root / "submitted" / "学号 甲" / "00_start_here" / "b.ipynb",
+                (ROOT / "notebooks" / "zh" / "00_start_here.ipynb").read_bytes())
+    write_whole(course.root / "submitted" / "right" / "00_start_here" / "b.ipynb",
+                (ROOT / "notebooks" / "zh" / "00_start_here.ipynb").read_bytes())
+    found = {student: (row["status"].partition(" | ")[0], row["reason"]) for student, row in rows(course).items()}
+    assert found == {student: ("not submitted", place and f"{RLOO}'s notebook lies in {place} | {RLOO} 的 notebook 放在了 {place} 中")
+                     for student, place in (("alone", "alone/00_start_here/"), ("学号 甲", "学号 甲/00_start_here/"), ("right", ""))}
+
+
+def test_an_empty_folder_is_not_submitted_also_if_an_earlier_grading_found_it_ungradable(course):
+    (course.root / "submitted" / "new" / RLOO).mkdir(parents=True)
+    grade(course, ungradable_record("before", file=""))
+    grade(course, ungradable_record("marked", file=""))
+    by_hand(course, "marked", SUM, 1.0)
+    for student in ("before", "marked"):
+        (course.root / "submitted" / student / RLOO / f"{RLOO}.ipynb").unlink()
+    found = {student: (row["status"].partition(" | ")[0], row["score"], row["reason"].partition(" | ")[0])
+             for student, row in rows(course).items()}
+    assert found == {"new": ("not submitted", None, "There is no file in the folder."),
+                     "before": ("not submitted", None, "There is no file in the folder."),
+                     "marked": ("needs manual grading", 1.0, "The file is empty.")}
+
+
 def test_a_table_tells_seeds_apart_and_holds_none(course):
     for student, seed in (("a", 2**47 + 1), ("b", 2**47 + 1), ("c", 2**47 + 2)):
         grade(course, make_record(student, file=EMPTY, seed=seed))
@@ -111,7 +141,7 @@ def test_scores_of_files_that_are_gone_are_kept(course):
     grade(course, make_record("s1", file=EMPTY))
     by_hand(course, "s1", WRITTEN, 2.0)
     (course.root / "submitted" / "s1" / RLOO / f"{RLOO}.ipynb").unlink()
-    assert rows(course)["s1"]["status"].startswith("not graded yet")
+    assert rows(course)["s1"]["status"].startswith("graded") and rows(course)["s1"]["score"] == 12.0
     (course.root / "submitted" / "s1" / RLOO).rmdir()
     assert rows(course)["s1"]["status"].startswith("graded") and rows(course)["s1"]["score"] == 12.0
 
@@ -171,21 +201,21 @@ def xlsx_values(data: bytes) -> list[list]:
 
 def test_xlsx_texts_are_texts_and_numbers_are_numbers():
     texts = [text for text in HOSTILE + ORDINARY if text and "\r" not in text]
-    cells = read_xlsx(as_xlsx([[text, None, 1.5] for text in texts]))
+    cells = read_xlsx(as_xlsx({"scores": [[text, None, 1.5] for text in texts]}))
     assert [line[0].value for line in cells] == texts
     assert {line[0].data_type for line in cells} == {"s"} and {(line[2].data_type, line[2].value) for line in cells} == {("n", 1.5)}
     assert {line[1].value for line in cells} == {None}
 
 
 def test_xlsx_is_ready_to_read():
-    data = as_xlsx([["student_id", "reason"], ["0012", "文" * 15], ["学号甲", "x" * 500]])
+    data = as_xlsx({"scores": [["student_id", "reason"], ["0012", "文" * 15], ["学号甲", "x" * 500]]})
     (sheet,) = openpyxl.load_workbook(io.BytesIO(data)).worksheets
     assert sheet.freeze_panes == "B2" and sheet["A2"].number_format == "@"
     assert [sheet.column_dimensions[letter].width for letter in "AB"] == [12, 40]
 
 
 def test_xlsx_takes_what_xml_cannot_hold():
-    ((first, second),) = read_xlsx(as_xlsx([["a\x00b\x1b\ud800c", "x" * 100_000]]))
+    ((first, second),) = read_xlsx(as_xlsx({"scores": [["a\x00b\x1b\ud800c", "x" * 100_000]]}))
     assert first.value == "a�b��c" and len(second.value) == 32_767
 
 
@@ -194,9 +224,71 @@ def test_the_file_holds_the_table(course, form, read):
     for student in ("=1+1", "-rf", "学号甲", "a" * 128):
         grade(course, make_record(student, file=EMPTY))
     grade(course, ungradable_record("broken", file=EMPTY))
-    write_table(course, RLOO, form, course.root / "out" / f"scores.{form}")
+    write_tables(course, [RLOO], form, course.root / "out" / f"scores.{form}")
     lines = read((course.root / "out" / f"scores.{form}").read_bytes())
     assert len(lines) == 6 and {len(line) for line in lines} == {len(lines[0])}
     score = lines[0].index("score")
     assert {line[0].lstrip("'"): line[score] or None for line in lines[1:]} == {
         **dict.fromkeys(["=1+1", "-rf", "学号甲", "a" * 128], "10" if form == "csv" else 10), "broken": None}
+
+
+# All lessons
+
+GRPO = "04_grpo"
+
+
+@pytest.fixture
+def two_lessons(course):
+    """A second one, of 4 points, which one student has done; two have handed in the first, and one nothing."""
+    (course.root / "source" / GRPO).mkdir()
+    grade(course, make_record("both", file=EMPTY))
+    by_hand(course, "both", WRITTEN, 1.5)
+    grade(course, make_record("one", {SUM: 0.0}, file=EMPTY))
+    grade(course, ungradable_record("broken", file=EMPTY))
+    write_whole(course.root / "submitted" / "waiting" / GRPO / "a.ipynb", b"{}")
+    with Gradebook(course.db_url) as gradebook:
+        gradebook.update_or_create_student("absent", first_name="三", last_name="王")
+        gradebook.add_assignment(GRPO)
+        gradebook.add_notebook(GRPO, GRPO)
+        gradebook.add_grade_cell("check-a", GRPO, GRPO, max_score=4.0, cell_type="code")
+        gradebook.add_solution_cell("a", GRPO, GRPO)
+    record = make_record("both", file=EMPTY)
+    question = replace(record.questions[0], key="check-a", answer_key="a", points=4.0, score=0.0)
+    record = replace(record, assignment=GRPO, lesson="grpo", file="a.ipynb", questions=(question,))
+    write_whole(course.root / "submitted" / "both" / GRPO / "a.ipynb", b"{}")
+    with GradebookWriter(course) as gradebook:
+        gradebook.write(record, None)
+    write_whole(course.record_file("both", GRPO), record.dumps())
+    return course
+
+
+def test_a_total_counts_nothing_as_zero_that_is_not_graded(two_lessons):
+    header, *lines = tables(two_lessons, [RLOO, GRPO])["total"]
+    assert header == ["student_id", "last_name", "first_name", "email", "total", "total_of", f"{RLOO} (/12)", f"{GRPO} (/4)",
+                      f"{RLOO} status", f"{GRPO} status", "reason"]
+    found = {line[0]: (*line[4:8], *[status.partition(" | ")[0] for status in line[8:10]]) for line in lines}
+    assert found == {
+        "both": (11.5, 16.0, 11.5, 0.0, "graded", "graded"), "one": (8.0, 12.0, 8.0, None, "needs manual grading", "not submitted"),
+        "broken": (None, None, None, None, "ungradable", "not submitted"), "absent": (None, None, None, None, *["not submitted"] * 2),
+        "waiting": (None, None, None, None, "not submitted", "not graded yet")}
+    assert {line[0]: line[10] for line in lines if line[10]} == {"broken": f"{RLOO}: The file is empty. | 文件是空的。"}
+    assert lines[0][:3] == ["absent", "王", "三"]
+
+
+def test_all_lessons_are_a_sheet_each_after_the_total_or_one_csv(two_lessons):
+    assert main(["export", str(two_lessons.root), "--format", "xlsx"]) == main(["export", str(two_lessons.root), "--format", "csv"]) == 0
+    book = openpyxl.load_workbook(two_lessons.root / "all_lessons.xlsx")
+    total, *lessons = [[[cell.value for cell in line] for line in sheet.iter_rows()] for sheet in book.worksheets]
+    assert book.sheetnames == ["total", RLOO, GRPO] and total[3][:6] == ["broken", None, None, None, None, None]
+    assert lessons == [[[value if value != "" else None for value in line] for line in table(two_lessons, name)] for name in (RLOO, GRPO)]
+    lines = read_csv((two_lessons.root / "all_lessons.csv").read_bytes())
+    assert lines[0] == total[0] and lines[2][:8] == ["both", "", "", "", "11.5", "16", "11.5", "0"] and len(lines) == len(total) == 6
+
+
+def test_an_autograder_is_of_one_lesson(course, capsys):
+    assert main(["export", str(course.root), "--format", "gradescope"]) == 2 and "for which lesson" in capsys.readouterr().err
+
+
+def test_a_lesson_that_the_gradebook_does_not_know_is_named(course, capsys):
+    (course.root / "source" / GRPO).mkdir()
+    assert main(["export", str(course.root), "--format", "csv"]) == 2 and f"does not know {GRPO}" in capsys.readouterr().err

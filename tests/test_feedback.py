@@ -10,7 +10,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from advantagelab.checking import message
 from autograder.feedback import LONGEST, WORDS, feedback_page, marks_of
-from autograder.record import Marks, Record
+from autograder.record import Marks, QuestionRecord, Record
+from lessons._build.course import read_course
+from lessons._build.lesson import read_lesson
 from tests.grading import LOSS, POINTS, SUM, WRITTEN, answer_keys, check, make_record, ungradable_record
 
 HOSTILE = "</pre></code><script>stolen()</script><img src=x onerror=stolen()> &lt;b&gt; \x1b[31mred\x1b[0m \x00\x07 ' \" ]]>"
@@ -88,6 +90,32 @@ def test_lateness_is_shown():
     assert "Score: 7.5 / 12 · 2 points wait for a person · late: −2.5" in page(make_record(), late_penalty=2.5).text
     assert "迟交：−2.5" in page(make_record(language="zh"), late_penalty=2.5).text
     assert "Score: 0 / 12" in page(make_record(), late_penalty=99).text
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_of_several_written_questions_each_says_which_one_it_is(language):
+    """In the words of the lesson. Where there is one, it needs none."""
+    lesson = read_lesson(read_course(), "training_lab")
+    keys = [cell.key for cell in lesson.cells if cell.role == "question"]
+    leads = [re.match(r"\*\*(.+?)[.。]?\*\*", line)[1] for cell in lesson.cells if cell.lang == language and not cell.only
+             for line in cell.source.splitlines() if re.match(r"\*\*\d", line)]
+    questions = tuple(QuestionRecord(key, key, None, 2.0, None, False) for key in keys)
+    record = make_record(assignment="07_training_lab", lesson="training_lab", language=language, questions=questions)
+    text = feedback_page(record, nbformat.v4.new_notebook(), {keys[1]: Marks(None, 1.0)}, {})
+    word, colon = WORDS["question"][language == "zh"], ": " if language == "en" else "："
+    assert len(leads) == len(keys) == 5
+    assert re.findall(r"<h2>(.*?)</h2>", text) == [
+        f"{word} · {lead}{colon}" + (f"1 / 2 · {WORDS['by_person'][language == 'zh']}" if number == 1 else "– / 2")
+        for number, lead in enumerate(leads)]
+    assert f"<h2>{word}{colon}– / 2</h2>" in feedback_page(make_record(language=language), notebook(), {}, {})
+
+
+@pytest.mark.parametrize("repair, score, unfolded", [
+    (answer_keys()[SUM], 0.0, True), (answer_keys()[SUM], 2.0, False), (answer_keys()[LOSS], 0.0, False), (SUM, 0.0, False)])
+def test_what_was_put_right_is_in_sight_where_it_may_have_cost_points(repair, score, unfolded):
+    made = page(make_record(scores={SUM: score}, repairs=(message(en=f"Something: other, {repair}.", zh="某事。"),)))
+    (fold,) = [given for tag, given in made.tags if tag == "details" and given.get("class") == "small"]
+    assert ("open" in fold) == unfolded
 
 
 def test_an_ungradable_file_is_no_zero_and_speaks_both_languages():

@@ -25,7 +25,7 @@ from autograder.sandbox import SandboxError
 from autograder.task import MAX_SEED, Handed, Setup, grade_there, grader_version
 from lessons._build.notebook import build_notebook
 from tests import needs
-from tests.grading import ADVANTAGES, LOSS, POINTS, RLOO, SHAPE, SUM, WRITTEN, make_course, rloo
+from tests.grading import ADVANTAGES, LOSS, POINTS, RLOO, SHAPE, SUM, WRITTEN, answer_keys, make_course, rloo
 
 SETUP = Setup(seed=7)
 CLASS = {made.student: made for made in demo_class(rloo())}
@@ -99,6 +99,41 @@ def test_both_languages_get_the_same():
     assert scores(given[0]) == scores(given[1]) == {**POINTS, ADVANTAGES: 0.0, WRITTEN: None}
     assert [check for question in given[0].questions for check in question.checks] == [
         check for question in given[1].questions for check in question.checks]
+
+
+def test_who_deleted_the_cell_of_an_answer_is_told_so_and_not_to_finish_it():
+    def without(key):
+        return lambda made: made.cells.remove(next(cell for cell in made.cells if cell.id == key))
+
+    answer = answer_keys()[SHAPE]
+    record = grade(SETUP, handed(notebook(edit=without(answer)))).record
+    question = next(question for question in record.questions if question.key == SHAPE)
+    assert scores(record)[SHAPE] == 0.0 and question.untouched and {check.message for check in question.checks} == {grade_module.GONE}
+    record = grade(SETUP, handed(notebook(edit=without(WRITTEN)))).record
+    assert scores(record)[WRITTEN] == 0.0 and record.questions[-1].note == grade_module.GONE
+    untouched = submission(rloo(), learner("en"), "s", "", {}).notebook
+    record = grade(SETUP, handed(untouched)).record
+    assert grade_module.GONE not in {check.message for question in record.questions for check in question.checks}
+
+
+def test_a_record_tells_which_answers_are_others():
+    """By what a mark is brought up again: not by a newline at the end of the file, nor by another answer."""
+    def answers(data) -> dict[str, str]:
+        return {question.key: question.answer for question in grade(SETUP, handed(data)).record.questions}
+
+    def cell(made, key):
+        return next(cell for cell in made.cells if cell.id == key)
+
+    def differ(edit) -> set[str]:
+        other = answers(notebook(edit=edit))
+        return {key for key in POINTS if other[key] != before[key]}
+
+    before, code = answers(notebook()), set(POINTS) - {WRITTEN}
+    assert set(before) == set(POINTS) and all(before.values()) and before == answers(nbformat.writes(notebook()).encode() + b"\n\n")
+    assert differ(lambda made: cell(made, WRITTEN).update(source="Another.")) == {WRITTEN}
+    assert differ(lambda made: cell(made, WRITTEN).update(attachments={"a.png": {"image/png": "AAAA"}})) == {WRITTEN}
+    assert differ(lambda made: made.cells.append(nbformat.v4.new_code_cell("helper = 1"))) == code
+    assert differ(lambda made: made.cells.append(nbformat.v4.new_markdown_cell("A note."))) == set()
 
 
 def test_two_answers_and_no_original_wait_for_a_person():

@@ -143,6 +143,20 @@ def test_who_graded_by_hand_looks_again_when_the_score_below_or_the_file_has_cha
     assert marks(course)[SUM].waits and marks(course)[WRITTEN].waits and not marks(course)[LOSS].waits
 
 
+def test_a_new_file_with_the_same_answer_brings_no_mark_up_again(course):
+    same = {key: f"digest of {key}" for key in POINTS}
+    write(course, make_record(answers=same))
+    for key in (WRITTEN, SUM, LOSS):
+        by_hand(course, key=key, score=1.0, comment="seen")
+    write(course, make_record(answers=same, file="b" * 64))
+    assert not any(mark.waits for mark in marks(course).values())
+    write(course, make_record(answers={**same, WRITTEN: "another"}, scores={SUM: 0.0}, file="c" * 64))
+    assert {key for key, mark in marks(course).items() if mark.waits} == {WRITTEN, SUM}
+    assert {marks(course)[key].manual for key in (WRITTEN, SUM, LOSS)} == {1.0}
+    write(course, ungradable_record(file="d" * 64))
+    assert {key for key, mark in marks(course).items() if mark.waits} == set(POINTS)
+
+
 def test_a_file_that_becomes_readable_is_graded_after_all(course):
     write(course, ungradable_record())
     write(course, make_record(scores={WRITTEN: 0.0}))

@@ -89,7 +89,7 @@ def test_its_settings_are_the_instructors(place, tmp_path, monkeypatch):
     seeds = []
     for more in ([str(course.root)], [], []):
         assert main(["export", *more, "--lesson", "rloo", "--format", "gradescope"]) == 0
-        with zipfile.ZipFile(tmp_path / f"{RLOO}-gradescope.zip") as archive:
+        with zipfile.ZipFile((course.root if more else tmp_path) / f"{RLOO}-gradescope.zip") as archive:
             seeds.append(json.loads(archive.read("gradescope.json"))["seed"])
     assert seeds[0] == course.seed() and len(set(seeds)) == 3
 

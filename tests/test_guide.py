@@ -2,16 +2,19 @@
 
 import re
 import shlex
+import subprocess
 
 import pytest
 
 from advantagelab.checking import run_all_checks
 from autograder.__main__ import _parser
 from autograder.commands import checks_source
-from autograder.export import STATUS
+from autograder.course import run_nbgrader
+from autograder.export import STATUS, table
 from lessons._build.course import read_course
 from lessons._build.lesson import read_lesson
 from tests.bench.__main__ import NAMES
+from tests.grading import RLOO, make_course
 from tests.needs import ROOT
 
 GUIDES = [ROOT / "docs" / "grading.md", ROOT / "docs" / "grading.zh.md"]
@@ -55,6 +58,36 @@ def test_the_example_of_a_private_check_tells_right_from_wrong(guide, tmp_path, 
     for answer, done in ((namespace["leave_one_out_advantages"], "1 of 1"), (lambda rewards, group_ids: rewards, "0 of 1")):
         run_all_checks({**namespace, "leave_one_out_advantages": answer}, "leave_one_out_advantages")
         assert f"{done} TODOs done" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=["en", "zh"])
+def test_the_loop_that_sorts_loose_files_writes_over_none(guide, tmp_path):
+    (loop,) = [block for block in re.findall(r"```bash\n(.*?)```", guide.read_text(encoding="utf-8"), re.S) if "cp -n" in block]
+    checkout, submitted = tmp_path / "checkout", tmp_path / "my-course" / "submitted"
+    (checkout / "downloads").mkdir(parents=True)
+    subprocess.run(["bash", "-c", loop], cwd=checkout, stderr=subprocess.DEVNULL)
+    assert not submitted.exists()  # no files, no folders
+    for name in ("2026001_attempt_1.ipynb", "2026001_attempt_2.ipynb", "张三.ipynb", "-rf_my answers.ipynb", "list.csv"):
+        (checkout / "downloads" / name).write_text(name)
+    kept = submitted / "张三" / "03_rloo" / "张三.ipynb"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("was there before")
+    subprocess.run(["bash", "-c", loop], cwd=checkout)
+    found = {str(file.relative_to(submitted)): file.read_text() for file in submitted.rglob("*.ipynb")}
+    assert found == {"张三/03_rloo/张三.ipynb": "was there before", "-rf/03_rloo/-rf_my answers.ipynb": "-rf_my answers.ipynb",
+                     **{f"2026001/03_rloo/2026001_attempt_{number}.ipynb": f"2026001_attempt_{number}.ipynb" for number in (1, 2)}}
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=["en", "zh"])
+def test_a_list_of_names_gives_everyone_a_row_with_a_name(guide, tmp_path):
+    text = guide.read_text(encoding="utf-8")
+    (command, columns), = re.findall(r"`nbgrader (db student import students\.csv)`[^(（]*[(（](.*?)[)）]", text)
+    course = make_course(tmp_path)
+    (tmp_path / "students.csv").write_text(f"{','.join(re.findall('`(.+?)`', columns))}\n0012,王,小明,a@example.org\n", encoding="utf-8")
+    (tmp_path / "submitted" / "0013" / RLOO).mkdir(parents=True)
+    run_nbgrader(tmp_path, *command.split())
+    assert [row[:5] for row in table(course, RLOO)[1:]] == [
+        ["0012", "王", "小明", "a@example.org", STATUS["absent"]], ["0013", "", "", "", STATUS["absent"]]]
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=["en", "zh"])

@@ -536,7 +536,7 @@ def the_essay_in_a_code_cell(notebook):
     insert_after(notebook, ESSAY, own(WRITTEN))
 
 
-@case(said=("written answer stood in a cell beside its own: " + ESSAY, "metadata"))
+@case(said=("written answer's cell had lost its metadata, which was put back: " + ESSAY,))
 def the_essay_lost_every_mark(notebook):
     cell(notebook, ESSAY).update(id="zzz", metadata={})
 
@@ -561,7 +561,7 @@ def prose_of_the_course_copied_below_the_essay_is_none(notebook):
     insert_after(notebook, ESSAY, copy_of(cell(notebook, "goals")))
 
 
-@case(said=("written answer stood in a cell beside its own: " + ESSAY,))
+@case(said=("written answer's cell had lost its metadata, which was put back: " + ESSAY,))
 def the_essay_lost_every_mark_and_its_question_is_gone(notebook):
     cell(notebook, ESSAY).update(id="zzz", metadata={})
     del notebook["cells"][place(notebook, "written-question")]
@@ -830,3 +830,13 @@ def test_the_file_is_only_read():
     result.notebook.cells[8].metadata["changed"] = True
     again = read_submission(encode(notebook), LESSON)
     assert again.notebook.cells[0].source != "changed" and not [one for one in again.notebook.cells if "changed" in one.metadata]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_course_s_solved_notebook_is_known_and_graded_all_the_same(language):
+    solved = build_notebook(LESSON, language, "solution")
+    read = read_submission(nbformat.writes(solved).encode(), LESSON)
+    assert [note.en for note in read.notes] == ["This is the course's solved notebook."] and not read.missing
+    assert read_submission(encode(finished()), LESSON).notes == ()
+    del solved.cells[next(number for number, cell in enumerate(solved.cells) if cell.id == "rubric")]
+    assert read_submission(nbformat.writes(solved).encode(), LESSON).notes == ()

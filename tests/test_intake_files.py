@@ -229,7 +229,7 @@ def test_a_course_folder_a_line_a_student(tmp_path, capsys):
     assert said["s04"] == "03_rloo  03_rloo.ipynb  ungradable: The file is empty. | 无法评阅：文件是空的。"
     assert "ungradable: This is the notebook of another lesson: 04_grpo." in said["s05"]
     assert said["s06"] == "04_grpo  作业.ipynb  clean | 无需修正"
-    assert said["s07"].startswith("03_rloo  ungradable: There is no file in the folder. | ")
+    assert said["s07"] == "03_rloo  not submitted: There is no file in the folder. | 未提交：文件夹中没有文件。"
     assert len(said) == 7 and before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
 
@@ -266,7 +266,7 @@ def test_any_folder_of_notebooks(tmp_path, capsys):
     both = tmp_path / "both lessons"
     both.mkdir()
     (both / "a.ipynb").write_bytes(GOOD)
-    (both / "b.ipynb").write_bytes((ROOT / "solutions" / "zh" / "00_start_here.ipynb").read_bytes())
+    (both / "b.ipynb").write_bytes((ROOT / "notebooks" / "zh" / "00_start_here.ipynb").read_bytes())
     (tmp_path / "empty").mkdir()
     assert main(["intake", str(tmp_path)]) == 1
     out = capsys.readouterr().out

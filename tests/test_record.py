@@ -1,11 +1,14 @@
 """Records: what is written is read back, and what cannot be read is no record."""
 
+import errno
 import json
+import os
 from dataclasses import replace
 
 import pytest
 
 from advantagelab.checking import message
+from autograder.os_errors import CannotWrite
 from autograder.record import Marks, loads, read_record, write_whole
 from tests.grading import LOSS, check, make_record, ungradable_record
 
@@ -62,3 +65,21 @@ def test_writing_replaces_the_whole_file_and_leaves_nothing_beside_it(tmp_path):
     (Marks(None, None, 1.0), None), (Marks(2.0, None, 0.5), 2.5)])
 def test_a_persons_points_count_before_ours(marks, points):
     assert marks.points == points
+
+
+@pytest.mark.parametrize("number, said", [
+    (errno.EROFS, "the file system is read-only | 无法写入 {}：文件系统只读"), (errno.ENOSPC, "the disk is full | 无法写入 {}：磁盘已满"),
+    (errno.EIO, "Input/output error | 无法写入 {}：Input/output error")])
+def test_what_cannot_be_written_says_so_and_leaves_what_was_there(tmp_path, monkeypatch, number, said):
+    file = tmp_path / "page.html"
+    write_whole(file, "before")
+
+    def refuse(self, content):
+        self.open("wb").close()
+        raise OSError(number, os.strerror(number), str(self))
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", refuse)
+    with pytest.raises(CannotWrite) as failed:
+        write_whole(file, "after")
+    assert str(failed.value) == f"cannot write {file}: {said.format(file)}"
+    assert file.read_text() == "before" and list(tmp_path.iterdir()) == [file]

@@ -54,6 +54,9 @@ def intake_command(folder: Path) -> int:
         file = [shown(handed.found.file.name)] if handed.found.file else []
         print("  ".join([shown(handed.student), assignment, *file, said]), flush=True)
         total, gradable = total + 1, gradable + good
+    for assignment in lessons.of_assignment if submitted else ():
+        for student in submitted.empty(assignment) if assignment in submitted.assignments else ():
+            print(f"{shown(student)}  {assignment}  not submitted: {NO_FILE.en} | 未提交：{NO_FILE.zh}")
     astray = submitted.astray() if submitted else []
     for work in astray:
         print(work)
@@ -92,7 +95,7 @@ def _look_at(handed: HandedIn, lessons: Lessons) -> tuple[str, bool]:
     except Exception as error:  # a fault of ours must not hide the other students
         name = type(error).__name__
         return _ungradable(message(en=f"The intake itself failed: {name}.", zh=f"接收程序自身出错：{name}。")), False
-    repairs = [*submission.repairs, *handed.found.notes, *handed.notes]
+    repairs = [*submission.repairs, *submission.notes, *handed.found.notes, *handed.notes]
     return "; ".join(map(str, repairs)) if repairs else "clean | 无需修正", True
 
 

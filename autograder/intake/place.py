@@ -273,7 +273,10 @@ def _find_written(pieces: list[Piece], release: Release, repairs: Repairs) -> li
             if place is not None:
                 gone.add(pieces[place])
                 found[0].grade_id = pieces[place].grade_id
-            repairs.beside.append(released.key)
+            elif len(found) > 1:
+                found[0].grade_id = released.key
+            if place is not None or len(found) > 1:  # else it may well be its own cell, which lost what it was known by
+                repairs.beside.append(released.key)
     return [piece for piece in pieces if piece not in gone]
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections import Counter
+from dataclasses import replace
 
 import nbformat
 from nbformat import NotebookNode
@@ -13,7 +14,7 @@ from lessons._build.lesson import Lesson
 
 from ..submission import Code, Submission
 from .belongs import ours, require_lesson
-from .cells import MAX_CELL, length_of, read_cells
+from .cells import MAX_CELL, RawCell, length_of, read_cells
 from .decode import read_json
 from .place import Piece, place
 from .release import Release, plain, release_of
@@ -21,6 +22,7 @@ from .repairs import Repairs, shown
 
 LANGUAGE_LINE = re.compile(r"^language *= *[\"'](\w+)[\"']", re.M)
 SETUP_PARTS = re.compile(r"^(language *=|advantagelab = _advantagelab\().*$", re.M)
+SOLVED = message(en="This is the course's solved notebook.", zh="这是课程的参考答案 notebook。")
 HANZI = re.compile("[\u4e00-\u9fff]")
 
 
@@ -44,7 +46,14 @@ def read_submission(data: bytes, lesson: Lesson) -> Submission:
         repairs.first.append(message(en=f"Made with version {made} of the course, graded as version {version}.",
                                      zh=f"由课程 {made} 版生成，按 {version} 版评阅。"))
     _put_back(pieces, release, repairs)
-    return _submission(data, pieces, release, language, repairs)
+    submission = _submission(data, pieces, release, language, repairs)
+    return replace(submission, notes=(SOLVED,)) if _is_solved(cells, lesson) else submission
+
+
+def _is_solved(cells: list[RawCell], lesson: Lesson) -> bool:
+    """Whether every cell is there that only the course's solved notebook has."""
+    only = {cell.key for cell in lesson.cells if cell.only == "solution"}
+    return bool(only) and only <= {name for cell in cells for name in cell.names}
 
 
 def _language(pieces: list[Piece], release: Release, stated) -> str:
@@ -122,7 +131,8 @@ def _submission(data: bytes, pieces: list[Piece], release: Release, language: st
     code = [_code(key, piece, release, repairs) for key, piece in run if key not in defined]
     code = tuple(one for one in code if one.role != "added" or one.source.strip())
     return Submission(release.lesson.entry.name, language, hashlib.sha256(data).hexdigest(), notebook, code, written,
-                      frozenset(untouched - defined - set(repairs.ambiguous)), repairs.messages(), frozenset(repairs.ambiguous))
+                      frozenset(untouched - defined - set(repairs.ambiguous)), repairs.messages(), frozenset(repairs.ambiguous),
+                      frozenset(set(repairs.missing) - defined))
 
 
 def _cell(kind: str, source: str, cell_id: str, attachments: dict) -> NotebookNode:

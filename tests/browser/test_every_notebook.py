@@ -1,4 +1,4 @@
-"""Every learner notebook in JupyterLab, each in one language (ALL=1: in both): formulas, pictures, controls by keyboard, axe on what is ours."""
+"""Every lesson in JupyterLab, in one language (ALL=1: both): formulas, pictures, controls by keyboard, axe on what is ours."""
 
 import os
 import re

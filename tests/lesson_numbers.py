@@ -5,6 +5,8 @@ import io
 import re
 from collections import Counter
 
+from advantagelab.tinylm.products import Product
+from advantagelab.tinylm.train import Settings
 from lessons._build.course import LANGUAGES, ROOT
 from lessons._build.source import read_cells
 
@@ -35,6 +37,13 @@ class Numbers:
             lines = [line.strip().strip("|").split(" | ") for line in self.cell(key, language).splitlines() if line.startswith("|")]
             rows = [[plain for entry in line if NUMERIC.fullmatch(plain := entry.strip(" *").replace("$", ""))] for line in lines]
             assert [row for row in rows if row] == [list(row) for row in wanted], f"[{key}] {language}"
+
+    def printed_of_the_training(self) -> None:
+        """The task of the tiny model, and what the cell that trains it sets."""
+        task, settings = Product(47, 63), Settings()
+        self.printed("train", f"`{task.a}*{task.b}=`", f"`{task.direct}`", f"`{task.worked}`")
+        (beta,) = set(re.findall(r"beta=([\d.]+)", self.cells["train-cell", None]))
+        self.printed("ask-train", str(settings.steps), str(settings.prompts), rf"$\beta={beta}$")
 
     def output_of(self, key: str, namespace: dict) -> str:
         """What a code cell prints, run with the names of `namespace`."""

@@ -367,7 +367,7 @@ def test_step_3_prints_the_pushes_and_the_losses():
     losses = grpo_token_losses(logps, logps, torch.tensor([1.0, -1.0]), mask)
     LESSON.table("step-3", *(brief([*push_on(name, (2, 8)).token, *push_on(name, (2, 8)).completion]) for name in names))
     reduced = brief([reduce_token_losses(losses, mask, name, max_length=10) for name in names])
-    LESSON.printed("step-3", ", ".join(reduced[:3]), reduced[3], "$A=+1$", "$A=-1$")
+    LESSON.printed("step-3", "10", ", ".join(reduced[:3]), reduced[3], "$A=+1$", "$A=-1$")
     LESSON.printed("todo-4", "$-1$", "$+1$", ", ".join(reduced[:3]), "10", reduced[3])
 
 
@@ -377,7 +377,7 @@ def test_the_panel_of_the_reductions_tells_the_answers():
             if push_on(name, (2, 8)).token[0] != push_on(name, (2, 2)).token[0]] == ["token_mean"]
     LESSON.printed("saw-reduction", f"{before.token[0]:g}", f"{after.token[0]:g}")
     uneven = push_on("sequence_mean", (1, 10))
-    LESSON.printed("saw-reduction", f"{uneven.token[0]:g}", f"${uneven.token[1]:g}$", rf"$\pm{uneven.completion[0]:g}$")
+    LESSON.printed("saw-reduction", *[f"{uneven.token[0]:g}"] * 2, f"${uneven.token[1]:g}$", rf"$\pm{uneven.completion[0]:g}$")
     assert uneven.completion[0] == -uneven.completion[1]
     for name in ("token_mean", "sequence_sum", "constant"):
         one, ten = push_on(name, (1, 10)).completion
@@ -420,7 +420,8 @@ def test_numbers_of_the_written_question():
     LESSON.printed("rubric", f"${right_of_eight(1, eps=0.0)[0]:.3f}/1$", f"$1/{right_of_eight(4, scale='none')[0] * 8 / 7:.3f}=1.75$")
 
 
-def test_three_right_of_eight():
+def test_three_right_of_eight_and_the_training():
+    LESSON.printed_of_the_training()
     LESSON.printed("saw-train", *(f"${advantage:+.3f}$" for advantage in right_of_eight(3)))
 
 
@@ -433,7 +434,7 @@ def test_cispo_keeps_the_gradient_that_the_clip_drops():
     new = (old + torch.tensor(1.5, dtype=torch.float64).log()).requires_grad_()
     weight = (new - old).exp().clamp(max=1.28).detach()
     gradient = torch.autograd.grad(weight * new, new)[0].item()
-    LESSON.printed("relatives", r"$\rho=1.5$", "$A=+1$", "1.28", f"{gradient:g}")
+    LESSON.printed("relatives", r"$\rho=1.5$", "$A=+1$", "0.8", *["1.28"] * 2, f"{gradient:g}")  # DAPO's range, the cap, the gradient
     assert losses_of([float((new - old).detach())], 1.0, epsilon_high=0.28)[1] == [0.0]
 
 
@@ -441,4 +442,4 @@ def test_dapo_overlong_penalty():
     limit, soft = 100, 20
     added = [min(0.0, max(-1.0, (limit - soft - length) / soft)) for length in (80, 90, 99, 100, 120)]
     assert added[-1] == -1
-    LESSON.printed("relatives", str(limit), str(soft), "80, 90, 99", *(f"${value:g}$" for value in added[1:3]), *["$-1$"] * 2)
+    LESSON.printed("relatives", *[str(limit)] * 2, str(soft), "80, 90, 99", *(f"${value:g}$" for value in added[1:3]), *["$-1$"] * 2)

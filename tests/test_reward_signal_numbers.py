@@ -36,7 +36,7 @@ def in_formula(values, sign: bool = False) -> str:
 
 
 def test_log_probability_of_two_tokens():
-    LESSON.printed("step-1", rf"$\log 0.5+\log 0.4\approx{math.log(0.5) + math.log(0.4):.2f}$")
+    LESSON.printed("step-1", *["0.5", "0.4"] * 2, rf"$\log 0.5+\log 0.4\approx{math.log(0.5) + math.log(0.4):.2f}$")
 
 
 PROXIES = double([[1, 1], [0, 3], [0, 0]])
@@ -47,7 +47,7 @@ def test_rewards_with_a_proxy():
     LESSON.table("proxies", *(brief([*PROXIES[row], rewards[0][row], rewards[1][row]]) for row in range(3)))
     assert [one.argmax().item() for one in rewards] == [0, 1]
     best = [f"**{one.max():g}**" for one in rewards]
-    LESSON.printed("proxies", *best, "0.2", "0.6", "0.6")
+    LESSON.printed("proxies", *best, "0.2", *["0.6"] * 3)
 
 
 def test_missing_components():
@@ -122,7 +122,7 @@ def test_the_tables_of_step_3():
 def test_ended_and_cut_off():
     (*_, ended), _ = estimates([0, 0, 0], lam=0.0)
     (*_, cut), _ = estimates([0, 0, 0], 0.8, terminated=False, lam=0.0)
-    LESSON.printed("ended", "0.8", rf"$\delta_3=0-0.7={ended:g}$", f"$0.8-0.7={cut:+g}$")
+    LESSON.printed("ended", *["0.8"] * 2, rf"$\delta_3=0-0.7={ended:g}$", f"$0.8-0.7={cut:+g}$")
     LESSON.printed("todo-3", "0, 0, 1", listed(CRITIC[0]), "0, 0, 0", "0.8", r"$\lambda=0.95$")
     LESSON.printed("todo-3", listed(estimates([0, 0, 0], 0.8, terminated=False, lam=0.95)[0]))
 
@@ -132,14 +132,15 @@ def test_what_the_panel_of_gae_shows():
         return generalized_advantages([0, 0, 0, 0, reward], VALUES, next_value, gamma, lam)
 
     key, last = "saw-gae", f"{VALUE_AFTER_CUT:g}"
-    LESSON.printed("ask-gae", listed(VALUES), last)
+    LESSON.printed("ask-gae", listed(VALUES), *[last] * 2, r"$\gamma=0.5$")
     (negative,) = (step for step in range(5) if shown(1, 0).advantages[step] < 0)
-    LESSON.printed(key, f"${shown(1, 0).advantages[negative]:g}$", str(negative + 1), f"{VALUES[negative]:g}", f"{VALUES[negative + 1]:g}")
+    fall = [f"{VALUES[negative]:g}", f"{VALUES[negative + 1]:g}"]
+    LESSON.printed(key, f"${shown(1, 0).advantages[negative]:g}$", str(negative + 1))
     assert [step for step in range(5) if shown(1, 0).weights[step, -1]] == [4]
     assert (shown(1, 1).advantages > 0).all() and shown(1, 1).advantages.argmax() == 2
     LESSON.printed(key, listed(shown(1, 1).advantages), f"${in_formula(shown(0, 1).advantages)[1:-1]}$")
     cut = shown(0, 1, VALUE_AFTER_CUT)
-    LESSON.printed(key, f"${in_formula(cut.advantages)[1:-1]}$", *brief(cut.returns[:1]))
+    LESSON.printed(key, f"${in_formula(cut.advantages)[1:-1]}$", *brief(cut.returns[:1]), fall[0], *[fall[1]] * 2)
     assert cut.returns == pytest.approx([VALUE_AFTER_CUT] * 5)
     LESSON.printed(key, f"$0.5^{{4}}={shown(1, 1, gamma=0.5).returns[0]:g}$")
     LESSON.printed(key, f"{shown(START['reward'], START['lam'], gamma=START['gamma']).weights[0, -1]:.2f}")
@@ -164,4 +165,4 @@ def test_training_on_a_proxy():
     (small, alone, large), (pays, _, pays_more) = policies, (line.rsplit(" ", 1)[1] for line in text.splitlines())
     assert small == alone and [max(range(3), key=policy.__getitem__) for policy in (small, large)] == [0, 1]
     LESSON.printed("saw-proxy-training", f"{small[0]}", f"{large[1]}", pays_more, pays)
-    LESSON.printed("use-it", "0.2, 0.3, 0.5", "300", "0.2", "0.6")
+    LESSON.printed("use-it", "0.2, 0.3, 0.5", "300", *["0.2"] * 2, "0.6")

@@ -9,7 +9,6 @@ import torch
 from advantagelab.algorithms import rloo
 from advantagelab.algorithms.rloo import aggregate_sequence_logps, leave_one_out_advantages, rloo_policy_loss, shape_rloo_rewards
 from advantagelab.tinylm import load
-from advantagelab.tinylm.products import Product
 from advantagelab.widgets.variance import BANDITS, gradient_estimate
 from tests.lesson_numbers import Numbers, brief
 
@@ -181,8 +180,7 @@ def test_the_tiny_model_and_a_group_of_eight():
         LESSON.printed("saw-train", f"${'+' if value > 0 else '-'}\\frac{part.numerator}{part.denominator}$")
     size = sum(parameter.numel() for parameter in load("half").parameters())
     assert f"{round(size, -3):,}" in LESSON.cell("train", "en") and f"{size / 1e4:.1f} 万" in LESSON.cell("train", "zh")
-    product = Product(47, 63)
-    LESSON.printed("train", f"`{product.a}*{product.b}=`", f"`{product.direct}`", f"`{product.worked}`")
+    LESSON.printed_of_the_training()
 
 
 def test_the_rubric():

@@ -41,7 +41,7 @@ def test_log_probabilities_of_two_tokens():
 
 def test_temperatures():
     (first, second), (flat_first, flat_second) = scores(), scores(2.0)
-    LESSON.printed("temperature", f"${flat_first:.3f}$", f"${flat_second:.3f}$")
+    LESSON.printed("temperature", "0.5", f"${flat_first:.3f}$", f"${flat_second:.3f}$")
     LESSON.printed("saw-token-shift", *(f"${score:.3f}$" for score in (first, flat_first, second, flat_second)))
     sharp = scores(0.5)[1]
     LESSON.printed("saw-token-shift", rf"$e^{{{second:.3f}+{-sharp:.3f}}}\approx {math.exp(second - sharp):.2f}$")
@@ -59,7 +59,7 @@ def test_ratios_of_two_tokens():
 def test_weighted_by_its_ratios_the_old_policy_earns_what_the_policy_earns():
     old, policy, rewards = torch.tensor([0.5, 0.5]), torch.tensor([0.8, 0.2]), torch.tensor([1.0, 0.0])
     first, second = brief(policy / old)
-    LESSON.printed("step-3", "0.5", "0.5", "0.8", "0.2", first, second)
+    LESSON.printed("step-3", *["0.5"] * 3, *["0.8"] * 2, "0.2", *[first] * 2, *[second] * 2)  # in words and in the formula
     LESSON.printed("step-3", rf"$0.5\cdot{first}\cdot1+0.5\cdot{second}\cdot0={policy @ rewards:g}$")
     torch.testing.assert_close(old @ (policy / old * rewards), policy @ rewards)
 

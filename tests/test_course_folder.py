@@ -6,7 +6,8 @@ import pytest
 
 from autograder.course import CourseError
 from autograder.course_folder import open_course
-from tests.grading import RLOO, make_course
+from autograder.submitted import read_handed_in
+from tests.grading import RLOO, make_course, rloo
 from tests.needs import ROOT
 
 
@@ -83,6 +84,19 @@ def test_a_folder_without_a_file_is_nothing_handed_in(tmp_path):
     hand_in(course, "d")
     assert [student for student, _ in course.submitted.of(RLOO)] == ["d"] and course.submitted.empty(RLOO) == ["a", "b", "c"]
     assert course.submitted.astray() == []
+
+
+def test_what_lies_too_deep_is_handed_in_and_said_not_passed_over(tmp_path):
+    course = make_course(tmp_path)
+    deep = course.root / "submitted" / "a" / RLOO / "1" / "2" / "3" / "4" / "5"
+    deep.mkdir(parents=True)
+    (deep / f"{RLOO}.ipynb").write_bytes(b"{}")
+    ((student, folder),) = course.submitted.of(RLOO)
+    refused = read_handed_in(student, folder, rloo()).refused
+    assert course.submitted.empty(RLOO) == [] and "more than 4 deep" in refused.en and "嵌套超过 4 层" in refused.zh
+    hand_in(course, "b")
+    (course.root / "submitted" / "b" / RLOO / "1" / "2" / "3" / "4" / "5" / "6").mkdir(parents=True)
+    assert read_handed_in("b", course.root / "submitted" / "b" / RLOO, rloo()).refused is None
 
 
 def test_without_submissions_there_is_nothing(tmp_path):

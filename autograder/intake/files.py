@@ -18,7 +18,10 @@ NO_FILE = message(en="There is no file in the folder.", zh="文件夹中没有�
 
 
 def files_in(folder: Path) -> list[Path]:
-    """The files by name, at any depth, hidden ones left out; links are listed, never followed. Ungradable: far too many."""
+    """The files by name, hidden ones left out. Links are listed, never followed; so are folders that lie too deep to be looked into.
+
+    Ungradable: far too many
+    """
     found = list(islice(_entries(folder, DEPTH), MAX_FILES + 1))
     if len(found) > MAX_FILES:
         raise refuse(f"More than {MAX_FILES} files in the folder.", f"文件夹中的文件超过 {MAX_FILES} 个。")
@@ -38,14 +41,16 @@ def _entries(folder: Path, depth: int) -> Iterator[Path]:
     for entry in entries:
         if entry.name.startswith(".") or entry.name in NOT_WORK:
             continue
-        if not entry.is_dir(follow_symlinks=False):
-            yield Path(entry.path)
-        elif depth:
+        if depth and entry.is_dir(follow_symlinks=False):
             yield from _entries(Path(entry.path), depth - 1)
+        else:
+            yield Path(entry.path)
 
 
 def read_file(path: Path) -> bytes:
     """Ungradable: a link, something other than a file, too large, or not readable."""
+    if path.is_dir() and not path.is_symlink():
+        raise refuse(f"Folders within folders, more than {DEPTH} deep: not looked into.", f"文件夹嵌套超过 {DEPTH} 层，没有再往里找。")
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except OSError as error:

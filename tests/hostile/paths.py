@@ -14,7 +14,7 @@ FILE = f"{ASSIGNMENT}.ipynb"
 class Trick:
     """student: the name of the folder; make(folder, good): what lies in submitted/STUDENT, where `good` is a right notebook's bytes.
 
-    outcome: "right" (all points of its checks), "ungradable", or "stray": no submission of anyone, and said so
+    outcome: "right" (all points of its checks), "ungradable", "nothing" (not handed in), or "stray": no submission of anyone, and said so
     """
 
     name: str
@@ -121,7 +121,7 @@ TRICKS = [
     Trick("linked-student", "be a link to another student", "p-student", linked_student, "stray"),
     Trick("pipe", "hand in a pipe that nobody writes to", "p-pipe", lambda folder, good: os.mkfifo(place(folder)), "ungradable"),
     Trick("socket", "hand in a socket", "p-socket", listening, "ungradable"),
-    Trick("folder", "hand in a folder with a notebook's name", "p-named", lambda folder, good: place(folder).mkdir(), "ungradable"),
+    Trick("folder", "hand in a folder with a notebook's name", "p-named", lambda folder, good: place(folder).mkdir(), "nothing"),
     Trick("sparse", "hand in fifty gigabytes of nothing", "p-sparse", sparse, "ungradable"),
     Trick("planted", "hand in files that graders and Python look for", "p-planted", planted, "right"),
     Trick("many-files", "hand in two thousand files", "p-files", many_files, "ungradable"),

@@ -23,10 +23,11 @@ lab: env
 dev:
 	@$(PYTHON) environments/install.py dev
 
-# A file stays with one worker, for its dear fixtures; in the order of their names, so that long files are not left for the end.
+# A worker more than cores, since many tests wait for a kernel, a browser or a grader. A file stays with one worker, for its dear fixtures;
+# in the order of their names, so that long files are not left for the end.
 test: dev
 	@$(PYTHON) environments/install.py colab-like .venv-colab
-	$(RUN) -m pytest -n logical --dist loadfile --no-loadscope-reorder
+	$(RUN) -m pytest -n $(shell $(RUN) -c "import os; print(os.cpu_count() + 1)") --dist loadfile --no-loadscope-reorder
 
 # The tests, whole where they otherwise try a part (every listed answer of every lesson through the judge, fifty runs killed at random, every
 # attack in every isolation, whole training runs in the notebooks, every state of every widget), and a made-up class that is graded.

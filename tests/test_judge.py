@@ -31,7 +31,8 @@ SAID = message(en="It is wrong.", zh="不对。")
 
 # Wrong answers whose verdicts differ across the pipe, where equal strings are not one object, a list that holds a dict twice holds two, and
 # two tensors share no memory. They get no points here either.
-BY_IDENTITY = {("rollout", "same_object"), ("rollout", "id_of_the_values"), ("rollout", "fields_popped"), ("cast", "old_brought_up_to_date")}
+BY_IDENTITY = {("rollout", "same_object"), ("rollout", "id_of_the_values"), ("rollout", "fields_popped"),
+               ("cast", "old_brought_up_to_date")}
 
 
 @pytest.fixture(scope="module")

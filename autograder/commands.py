@@ -108,12 +108,12 @@ def export_command(folder: Path | None, lesson: str | None, form: str, output: P
     if form != "gradescope" and (checks, seed) != (None, None):
         raise CourseError("--checks and --seed of an export are for --format gradescope | "
                           "导出时只有 --format gradescope 用到 --checks 和 --seed")
-    if form == "gradescope" and lesson is None:
-        raise CourseError("an autograder for which lesson? export --lesson … --format gradescope | "
-                          "导出哪一课的评分包？export --lesson … --format gradescope")
     if form == "gradescope":
         from .gradescope import write_autograder
 
+        if lesson is None:
+            raise CourseError("an autograder for which lesson? export --lesson … --format gradescope | "
+                              "导出哪一课的评分包？export --lesson … --format gradescope")
         output = output or (folder or Path()) / f"{read_course().lesson(lesson).notebook}-gradescope.zip"
         if seed is None and folder is not None:
             seed = open_course(folder).seed()

@@ -21,7 +21,7 @@ from .intake import read_file
 from .intake.files import NO_FILE
 from .record import GRADED, Record, read_record, write_whole
 from .submission import Ungradable
-from .submitted import Astray, has_one_file
+from .submitted import Astray, has_files, has_one_file
 
 STATUS = {
     "graded": "graded | 已评阅", "manual": "needs manual grading | 待人工批改", "ungradable": "ungradable | 无法评阅",
@@ -60,9 +60,12 @@ def rows_of(course: CourseFolder, gradebook: GradebookReader, assignment: str, a
     for work in all_astray:
         if work.student and work.assignment in (None, assignment):
             astray.setdefault(work.student, []).append(str(work))
-    for student in submitted.empty(assignment):
-        astray.setdefault(student, []).append(str(NO_FILE))
-    folders = dict(submitted.of(assignment))
+    folders = {}
+    for student, folder in submitted.folders(assignment):
+        if has_files(folder):
+            folders[student] = folder
+        else:
+            astray.setdefault(student, []).append(str(NO_FILE))
     return [_row(course, gradebook, assignment, student, people.get(student, ("", "", "")), folders.get(student), astray.get(student, []))
             for student in sorted({*people, *submitted.students(), *folders})]
 
@@ -108,8 +111,7 @@ def is_graded(record: Record, folder: Path) -> bool:
 
 
 def table(course: CourseFolder, assignment: str) -> Table:
-    with GradebookReader(course) as gradebook:
-        return _table(gradebook.max_scores(assignment), rows_of(course, gradebook, assignment, course.submitted.astray()))
+    return tables(course, [assignment])[assignment]
 
 
 def tables(course: CourseFolder, assignments: list[str]) -> dict[str, Table]:

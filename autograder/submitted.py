@@ -54,13 +54,13 @@ class Submitted:
 
     def of(self, assignment: str) -> Iterator[tuple[str, Path]]:
         """(student, folder) of all who handed in this assignment, by name. A folder without a file is nothing handed in."""
-        for student, folder in self._folders(assignment):
+        for student, folder in self.folders(assignment):
             if has_files(folder):
                 yield student, folder
 
     def empty(self, assignment: str) -> list[str]:
         """Who has a folder for it with no file in it."""
-        return [student for student, folder in self._folders(assignment) if not has_files(folder)]
+        return [student for student, folder in self.folders(assignment) if not has_files(folder)]
 
     def elsewhere(self, student: str, assignment: str, other: str) -> Iterator[Message]:
         """Says so if a notebook of this assignment lies in the student's folder for the other one."""
@@ -69,7 +69,8 @@ class Submitted:
             place = f"{shown(student)}/{other}/"
             yield message(en=f"{assignment}'s notebook lies in {place}", zh=f"{assignment} 的 notebook 放在了 {place} 中")
 
-    def _folders(self, assignment: str) -> Iterator[tuple[str, Path]]:
+    def folders(self, assignment: str) -> Iterator[tuple[str, Path]]:
+        """(student, folder) of all who have a folder for it, also an empty one."""
         for student in _entries(self.folder):
             if self._is_student(student) and _is_folder(student / assignment):
                 yield student.name, student / assignment

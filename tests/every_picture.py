@@ -1,7 +1,6 @@
 """Every picture that a lesson shows, and states of its panel that reach both ends of every control."""
 
 import functools
-import os
 from collections.abc import Callable, Iterator
 
 import ipywidgets as W
@@ -10,6 +9,7 @@ from advantagelab import widgets
 from advantagelab.widgets.panel import Panel, Picture
 from lessons._build.course import read_course
 from lessons._build.source import read_cells
+from tests.whole import ALL
 
 
 @functools.cache
@@ -30,7 +30,7 @@ def in_every_state(picture: Picture) -> Iterator[dict]:
     for control in picture.controls.values():
         control.unobserve(picture._moved, names="value")  # one drawing for all of them
     most = max(map(len, values.values()))
-    for number in range(most) if os.environ.get("ALL") else (0, most - 1):
+    for number in range(most) if ALL else (0, most - 1):
         for name, choices in values.items():
             picture.controls[name].value = choices[min(number, len(choices) - 1)]
         picture.redraw(picture.values())

@@ -42,8 +42,8 @@ from tests.grading import ADVANTAGES, LOSS, POINTS, RLOO, SHAPE, SUM, WRITTEN, r
 from tests.hostile import GAINED, OFTEN, SELDOM, TRICKS, Attack, Known
 from tests.needs import ROOT
 from tests.test_autograded import Page, render
+from tests.whole import ALL
 
-ALL = bool(os.environ.get("ALL"))
 MALFORMED = malformed_cases.OFTEN | (malformed_cases.SELDOM if ALL else {})
 ATTACKS = OFTEN | (SELDOM if ALL else {})
 QUESTIONS = {1: SUM, 2: SHAPE, 3: ADVANTAGES, 4: LOSS}

@@ -16,8 +16,7 @@ LACKING = ROOT / "environments" / "lacking.py"
 
 
 @pytest.fixture
-def install(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "environments"))
+def install():
     return load("install")
 
 

@@ -5,7 +5,6 @@ kills a few, `make test-all` (ALL=1) fifty.
 """
 
 import contextlib
-import os
 import random
 import shutil
 import signal
@@ -25,8 +24,9 @@ from lessons._build.answers import wrong_answers
 from lessons._build.notebook import build_notebook
 from tests.grade_command import GradeCommand
 from tests.grading import RLOO, make_course, rloo
+from tests.whole import ALL
 
-KILLS = 50 if os.environ.get("ALL") else 4
+KILLS = 50 if ALL else 4
 SEED = 20240222
 TARGETS = ("command", "grading process", "zygote", "everything", "forkserver")
 STUDENTS = 8

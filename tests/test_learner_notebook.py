@@ -16,20 +16,20 @@ from lessons._build.course import LANGUAGES, read_course
 from lessons._build.lesson import read_lesson
 from lessons._build.regions import regions, stub_lines
 from tests.needs import ROOT, colab_python
+from tests.whole import ALL, languages
 
 COURSE = read_course()
 LESSONS = [read_lesson(COURSE, entry.name) for entry in COURSE.lessons]
 BOTH = pytest.mark.parametrize("language", LANGUAGES)
 WITH_TODOS = [lesson for lesson in LESSONS if lesson.functions]
 TRAINING = [lesson for lesson in LESSONS if any(cell.key == "train-cell" for cell in lesson.cells)]
-ALL = bool(os.environ.get("ALL"))
 
 
 def by_turns(lessons, turn: int):
     """Each lesson in one language, English and Chinese by turns; with ALL=1 in both. Their code differs in the set-up cell alone."""
     return pytest.mark.parametrize(("lesson", "language"), [
         pytest.param(lesson, language, id=f"{lesson.entry.name}-{language}")
-        for lesson in lessons for language in (LANGUAGES if ALL else [LANGUAGES[(LESSONS.index(lesson) + turn) % 2]])])
+        for lesson in lessons for language in languages(LESSONS.index(lesson) + turn)])
 
 
 # Runs before a kernel's own code: the course's package is hidden, and any look outside the machine is written down and refused.

@@ -5,7 +5,6 @@ English and in Chinese; with ALL=1 (`make test-all`) it is every listed answer o
 """
 
 import functools
-import os
 from itertools import islice
 
 import nbformat
@@ -26,8 +25,8 @@ from lessons._build.notebook import build_notebook
 from lessons._build.regions import Region, regions
 from tests import needs
 from tests.test_judge import BY_IDENTITY
+from tests.whole import ALL
 
-ALL = bool(os.environ.get("ALL"))
 SOME = 6  # notebooks of a lesson, without ALL
 SETUP = Setup(PUBLIC_SEED)  # of `lessons check` and of the notebooks
 NAMES = [entry.name for entry in read_course().lessons if read_lesson(read_course(), entry.name).checks]

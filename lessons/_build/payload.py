@@ -2,6 +2,7 @@
 
 import ast
 import base64
+import functools
 import hashlib
 import io
 import json
@@ -46,12 +47,9 @@ def payload_files(notebook_code: str, package: Path = ROOT / "advantagelab", wit
 def _refuse_what_is_not_carried(files: dict[str, bytes], package: Path) -> None:
     """In a checkout such an import works, so that no other test of a notebook there would miss the file."""
     for name in sorted(name for name in files if name.endswith(".py")):
-        for node in ast.walk(ast.parse(files[name])):
-            if not isinstance(node, ast.ImportFrom) or not node.level:
-                continue
-            folder = Path(name).parents[node.level - 1]
-            for module in [node.module] if node.module else [alias.name for alias in node.names]:
-                path = folder.joinpath(*module.split(".")).as_posix()
+        for level in (1, 2):
+            for module in _relative(files[name], level):
+                path = Path(name).parents[level - 1].joinpath(*module.split(".")).as_posix()
                 if not {f"{path}.py", f"{path}/__init__.py"} & files.keys():
                     raise Refused(package.parent / name, f"it imports {path}, which the notebook does not carry (lessons/_build/payload.py)")
 
@@ -104,10 +102,11 @@ def _widgets(code: str, files: dict[str, bytes], package: Path) -> dict[str, byt
     return carried
 
 
-def _relative(content: bytes, level: int) -> list[str]:
+@functools.cache  # most notebooks carry the same files
+def _relative(content: bytes, level: int) -> tuple[str, ...]:
     """The modules that a file of the package imports from its own folder (1) or the one above (2)."""
-    imports = [node for node in ast.walk(ast.parse(content)) if isinstance(node, ast.ImportFrom)]
-    return [node.module for node in imports if node.level == level and node.module]
+    imports = [node for node in ast.walk(ast.parse(content)) if isinstance(node, ast.ImportFrom) and node.level == level]
+    return tuple(module for node in imports for module in ([node.module] if node.module else [alias.name for alias in node.names]))
 
 
 def _imported(code: str) -> set[str]:

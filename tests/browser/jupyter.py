@@ -13,6 +13,7 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page
 
 from tests.needs import ROOT
+from tests.whole import ALL
 
 ARTIFACTS = ROOT / "artifacts"
 TOKEN = "test-token"
@@ -43,7 +44,7 @@ def server(folder: Path, *options: str) -> Iterator[str]:
         port = free.getsockname()[1]
     environment = os.environ | {"HOME": str(folder), "OMP_NUM_THREADS": "1", "JUPYTER_CONFIG_DIR": str(folder / "config")}
     environment.pop("ADVANTAGELAB_STATIC", None)
-    environment["ADVANTAGELAB_QUICK"] = "0" if os.environ.get("ALL") else "1"  # training: a few steps, or the whole run
+    environment["ADVANTAGELAB_QUICK"] = "0" if ALL else "1"  # training: a few steps, or the whole run
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--ServerApp.port={port}", f"--ServerApp.root_dir={folder}",
         f"--IdentityProvider.token={TOKEN}", "--LabApp.expose_app_in_browser=True", "--JupyterNotebookApp.expose_app_in_browser=True",

@@ -1,20 +1,19 @@
 """Every lesson in JupyterLab, in one language (ALL=1: both): formulas, pictures, controls by keyboard, axe on what is ours."""
 
-import os
 import re
 
 import nbformat
 import pytest
 
-from lessons._build.course import LANGUAGES, ROOT, read_course
+from lessons._build.course import ROOT, read_course
 from lessons._build.prose_parts import mask_formulas
 from tests.browser.accessibility import assert_accessible
 from tests.browser.jupyter import ARTIFACTS, EVERY_CELL_HAS_RUN, PATIENCE, open_notebook
 from tests.browser.keyboard import PANELS, move_every_kind_of_control
+from tests.whole import languages
 
 LESSONS = [entry.notebook for entry in read_course().lessons]
-PAIRS = [(language, lesson) for number, lesson in enumerate(LESSONS)
-         for language in (LANGUAGES if os.environ.get("ALL") else LANGUAGES[number % 2:][:1])]
+PAIRS = [(language, lesson) for number, lesson in enumerate(LESSONS) for language in languages(number)]
 
 PROSE_WITHOUT_FORMULAS_AND_CODE = """
   cells => cells.map(cell => {

@@ -2,7 +2,6 @@
 
 import importlib
 import itertools
-import os
 import re
 from textwrap import indent
 
@@ -17,6 +16,7 @@ from lessons._build.regions import regions, stub_lines
 from tests.browser.accessibility import assert_accessible
 from tests.browser.jupyter import APPS, NOTEBOOK, SOURCE, cell, open_notebook, retype, run, screenshot
 from tests.browser.keyboard import move_every_kind_of_control
+from tests.whole import ALL
 
 # application, language, lesson, one of its registered mistakes, a cell with a panel
 PATHS = [pytest.param("lab", "en", "rloo", "group_mean", "widget-baselines", id="lab-en"),
@@ -91,7 +91,7 @@ WORDS = {"en": ('Read again: "Step 1: Missing is not zero"', "Hint 1 of 2", "is 
 WALKED = [("lab", "zh"), ("notebook", "en")]  # the test above walks the other two
 
 
-@pytest.mark.parametrize(("app", "language"), list(itertools.product(APPS, LANGUAGES)) if os.environ.get("ALL") else WALKED)
+@pytest.mark.parametrize(("app", "language"), list(itertools.product(APPS, LANGUAGES)) if ALL else WALKED)
 def test_a_learner_is_never_lost(lab, new_page, app, language):
     page = new_page(language)
     open_notebook(page, lab, app, f"{language}/00_start_here.ipynb")

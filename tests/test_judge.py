@@ -464,9 +464,15 @@ HONEST = "def triple(x):\n    return 3 * x"
 
 
 @pytest.fixture
-def impatient(monkeypatch):
-    for limit in ("CELL_SECONDS", "QUESTION_SECONDS"):
-        monkeypatch.setattr(judge_module, limit, 0.7)
+def hurried(monkeypatch):
+    """`double` is ended soon; all else has its ten seconds, so that a busy machine makes nobody late who is honest."""
+    patient = judge_module._Asked
+    monkeypatch.setattr(judge_module, "_Asked", lambda question, seconds: patient(question, 0.7 if question is DOUBLE else seconds))
+
+
+@pytest.fixture
+def short_cells(monkeypatch):
+    monkeypatch.setattr(judge_module, "CELL_SECONDS", 2.0)
     monkeypatch.setattr("autograder.remote.GRACE", 0.3)
 
 
@@ -545,7 +551,9 @@ IN_DOUBLE = {
 
 
 @pytest.mark.parametrize("code, note", IN_DOUBLE.values(), ids=IN_DOUBLE.keys())
-def test_a_function_that_ends_hangs_or_garbles_costs_its_own_question(grader, impatient, code, note):
+def test_a_function_that_ends_hangs_or_garbles_costs_its_own_question(grader, request, code, note):
+    if note is LATE:
+        request.getfixturevalue("hurried")
     scores, judgement = graded(grader, FAKES, f"def double(x):\n    {code}", HONEST)
     assert scores == (0.0, 1.0)
     assert judgement.questions[0].note == note and judgement.questions[1].note is None
@@ -582,12 +590,12 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize("code", HARMLESS.values(), ids=HARMLESS.keys())
-def test_a_function_that_does_as_it_likes_earns_nothing_and_harms_nobody(grader, impatient, code):
+def test_a_function_that_does_as_it_likes_earns_nothing_and_harms_nobody(grader, hurried, code):
     scores, judgement = graded(grader, FAKES, f"def double(x):\n    {code}", HONEST)
     assert scores == (0.0, 1.0), judgement.questions
 
 
-def test_an_answer_that_comes_later_earns_nothing(grader, impatient):
+def test_an_answer_that_comes_later_earns_nothing(grader):
     """It may reach a later question of the same submission and cost that one: which it is, the machine's load decides."""
     code = "threading.Thread(target=lambda: (time.sleep(0.05), say(frame({'id': 3})))).start()\n    return x"
     scores, judgement = graded(grader, FAKES, f"def double(x):\n    {code}", HONEST)
@@ -623,7 +631,7 @@ GRADIENTS = {
 
 
 @pytest.mark.parametrize("code", GRADIENTS.values(), ids=GRADIENTS.keys())
-def test_gradients_that_are_lies_earn_nothing(grader, impatient, code):
+def test_gradients_that_are_lies_earn_nothing(grader, code):
     scores, judgement = graded(grader, FAKES, pulled(code), HONEST)
     assert scores == (0.0, 1.0), judgement.questions
     assert judgement.questions[0].verdicts[0].status in ("error", "failed")
@@ -645,7 +653,7 @@ def test_writing_into_inputs_to_make_the_oracle_trivial_earns_nothing(grader):
     ("import os\nos._exit(0)", ENDED), ("import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nwhile True: pass", LATE),
     ("import os\nos.write(3, b'garbage' * 10)", GARBLED), ("import os\nos.closerange(0, 100)", ENDED),
 ], ids=["ends", "hangs", "garbles", "closes"])
-def test_a_cell_that_takes_the_process_down_costs_itself_only(grader, impatient, code, note):
+def test_a_cell_that_takes_the_process_down_costs_itself_only(grader, short_cells, code, note):
     scores, judgement = graded(grader, RIGHT, code, "print('after')", HONEST)
     assert scores == (2.0, 1.0)
     assert [cell.note for cell in judgement.cells] == [None, note, None, None] and judgement.cells[2].stdout == "after\n"
@@ -660,7 +668,9 @@ def test_what_a_verdict_shows_is_short(grader, result):
     assert score == 0.0 and max(len(verdict.got or "") for verdict in judgement.questions[0].verdicts) <= 4001
 
 
-def test_the_judge_ends_a_check_that_takes_too_long_itself(grader, impatient):
+def test_the_judge_ends_a_check_that_takes_too_long_itself(grader, monkeypatch):
+    monkeypatch.setattr(judge_module, "QUESTION_SECONDS", 2.0)
+
     def check_double_endless(answers):
         answers.double(torch.ones(2))
         while True:
@@ -671,14 +681,14 @@ def test_the_judge_ends_a_check_that_takes_too_long_itself(grader, impatient):
     assert [result.score for result in judgement.questions] == [0.0, 1.0] and judgement.questions[0].note == LATE
 
 
-def test_a_cell_that_takes_too_long_is_interrupted_and_keeps_what_it_defined(grader, impatient):
+def test_a_cell_that_takes_too_long_is_interrupted_and_keeps_what_it_defined(grader, short_cells):
     scores, judgement = graded(grader, f"{RIGHT}\nprint('defined')\nwhile True: pass\n{HONEST}", HONEST)
     assert scores == (2.0, 1.0)
     assert judgement.cells[0].stdout == "defined\n" and "stopped at the time limit" in judgement.cells[0].error
     assert judgement.cells[0].note is None
 
 
-def test_the_time_of_a_whole_submission_is_limited(grader, impatient, monkeypatch):
+def test_the_time_of_a_whole_submission_is_limited(grader, short_cells, monkeypatch):
     monkeypatch.setattr(judge_module, "SUBMISSION_SECONDS", 1.5)
     start = time.monotonic()
     endless = "import time\nwhile True:\n    try: time.sleep(9)\n    except BaseException: pass"
@@ -688,7 +698,7 @@ def test_the_time_of_a_whole_submission_is_limited(grader, impatient, monkeypatc
     assert judgement.questions[1].note is not None
 
 
-def test_a_function_that_ends_only_some_processes_is_bounded(grader, impatient):
+def test_a_function_that_ends_only_some_processes_is_bounded(grader, hurried):
     """A cell that behaves at first, and ends the process when it is run again, after a question has ended the first one."""
     flag = "import os, time\nif time.time() > LIMIT:\n    os._exit(0)\nprint('fine')".replace("LIMIT", str(time.time() + 0.5))
     scores, judgement = graded(grader, flag, "import time\ndef double(x):\n    time.sleep(9)", HONEST)

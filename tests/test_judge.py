@@ -24,6 +24,7 @@ from lessons._build.lesson import Lesson, read_lesson
 from lessons._build.regions import regions, replace_regions, stub
 
 from . import needs
+from .whole import ALL
 
 COURSE = read_course()
 LESSONS = [lesson for lesson in (read_lesson(COURSE, entry.name) for entry in COURSE.lessons) if lesson.checks]
@@ -113,13 +114,13 @@ def verdicts(remote: Remote, question: Question) -> list:
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.entry.name)
 def test_verdicts_on_the_course_s_answers_are_those_of_the_notebook(lesson, remote):
-    """Status, message, expected and got: of one answer in eight, or with ALL_ANSWERS=1 of every one.
+    """Status, message, expected and got: of one answer in sixteen, or with ALL=1 of every one.
 
     All run in one process after each other, since each defines every function.
     """
     questions = {question.function: question for question in questions_of(lesson)}
     todos = regions(lesson.algorithm.text)
-    answers = [*wrong_answers(lesson.folder), *right_answers(lesson.folder)][::1 if os.environ.get("ALL_ANSWERS") else 8]
+    answers = [*wrong_answers(lesson.folder), *right_answers(lesson.folder)][::1 if ALL else 16]
     for answer in answers:
         question = questions[answer.todo(todos).function]
         for number, source in enumerate(sources(lesson, answer)):

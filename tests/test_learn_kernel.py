@@ -66,11 +66,11 @@ def test_the_commands_and_a_restart(built, python, tmp_path, monkeypatch):
     assert "· 待完成" in plain(after)
 
 
-def test_a_reset_right_after_a_restart(built, python, tmp_path):
+def test_a_reset_right_after_a_restart(built, tmp_path):
     """Before the answer's cell has run: the kernel knows no attempt, and the function is the skeleton all the same."""
     notebook = notebook_of(built["en"], 'reset("mean_reward")', "mean_reward(torch.ones(2))")
     del notebook.cells[1]
-    _, put_back, stub = run_alone(notebook, tmp_path, python).cells
+    _, put_back, stub = run_alone(notebook, tmp_path).cells
     assert "Whatever you wrote stands unchanged" in plain(put_back) and stub.outputs[0].ename == "NotImplementedError"
 
 

@@ -32,6 +32,14 @@ def by_turns(lessons, turn: int):
         for lesson in lessons for language in languages(LESSONS.index(lesson) + turn)])
 
 
+def untouched(lessons):
+    """The same with the versions of the packages: two lessons with ours, two with Colab's, by turns; with ALL=1 each with both."""
+    return pytest.mark.parametrize(("lesson", "language", "versions"), [
+        pytest.param(lesson, language, versions, id=f"{lesson.entry.name}-{language}-{versions}")
+        for lesson in lessons for language in languages(LESSONS.index(lesson))
+        for versions in (("ours", "Colab's") if ALL else [("ours", "Colab's")[LESSONS.index(lesson) // 2 % 2]])])
+
+
 # Runs before a kernel's own code: the course's package is hidden, and any look outside the machine is written down and refused.
 OUTSIDE_REFUSED = """
 import socket, sys
@@ -106,25 +114,26 @@ def assert_shows_everything(notebook, lesson) -> None:
 
 @pytest.fixture(scope="module")
 def after_run_all(tmp_path_factory):
-    """(lesson, language, filled in or not) → the notebook after Run All, which several tests look at."""
+    """(lesson, language, filled in or not, whose versions) → the notebook after Run All, which several tests look at."""
 
     notebooks = {}
 
-    def ran(lesson, language: str, filled: bool) -> nbformat.NotebookNode:
-        key = (lesson.entry.name, language, filled)
+    def ran(lesson, language: str, filled: bool, versions: str = "ours") -> nbformat.NotebookNode:
+        key = (lesson.entry.name, language, filled, versions)
         if key not in notebooks:
             notebook = learner_notebook(lesson, language)
             if filled:
                 fill_in(notebook, lesson.algorithm)
-            notebooks[key] = run_alone(notebook, tmp_path_factory.mktemp("alone") / "run")
+            python = colab_python() if versions == "Colab's" else Path(sys.executable)
+            notebooks[key] = run_alone(notebook, tmp_path_factory.mktemp("alone") / "run", python)
         return notebooks[key]
 
     return ran
 
 
-@by_turns(LESSONS, 0)
-def test_run_all_on_the_untouched_notebook_goes_to_the_end(lesson, language, after_run_all):
-    notebook = after_run_all(lesson, language, False)
+@untouched(LESSONS)
+def test_run_all_on_the_untouched_notebook_goes_to_the_end(lesson, language, versions, after_run_all):
+    notebook = after_run_all(lesson, language, False, versions)
     assert_shows_everything(notebook, lesson)
     for check in (cell for cell in lesson.cells if cell.role == "check"):
         (cell,) = [built for built in notebook.cells if built.id == check.key]
@@ -144,10 +153,10 @@ def test_filling_in_the_regions_alone_passes_every_visible_check(lesson, languag
     assert f"{total} of {total} TODOs done" in text_of(summary), text_of(summary)
 
 
-@by_turns(TRAINING, 0)
-def test_training_with_an_open_todo_is_one_sentence(lesson, language, after_run_all):
-    (untouched,) = [cell for cell in after_run_all(lesson, language, False).cells if cell.id == "train-cell"]
-    (told,) = untouched.outputs
+@untouched(TRAINING)
+def test_training_with_an_open_todo_is_one_sentence(lesson, language, versions, after_run_all):
+    (cell,) = [cell for cell in after_run_all(lesson, language, False, versions).cells if cell.id == "train-cell"]
+    (told,) = cell.outputs
     assert told.ename == "Unfinished" and told.traceback == [f"Unfinished: {told.evalue}"] and "TODO" in told.evalue
 
 
@@ -159,12 +168,8 @@ def test_training_shows_one_picture(lesson, language, after_run_all):
     assert shown.data["image/png"] and {"en": f"at step {steps};", "zh": f"第 {steps} 步"}[language] in shown.data["text/plain"]
 
 
-@by_turns(LESSONS, 0)
-def test_with_the_versions_that_colab_has(lesson, language, tmp_path):
-    python = colab_python()
-    notebook = run_alone(learner_notebook(lesson, language), tmp_path, python)
-    assert_shows_everything(notebook, lesson)
-    versions = subprocess.run([python, "-m", "pip", "list", "--format=json"], capture_output=True, text=True, check=True).stdout
+def test_colab_s_versions_are_those_that_colab_has():
+    versions = subprocess.run([colab_python(), "-m", "pip", "list", "--format=json"], capture_output=True, text=True, check=True).stdout
     have = {entry["name"]: entry["version"] for entry in json.loads(versions)}
     assert (have["ipython"], have["ipywidgets"], have["matplotlib"]) == ("7.34.0", "7.7.1", "3.10.0")
     assert "advantagelab" not in have

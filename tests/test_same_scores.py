@@ -27,7 +27,7 @@ from tests import needs
 from tests.test_judge import BY_IDENTITY
 from tests.whole import ALL
 
-SOME = 6  # notebooks of a lesson, without ALL
+SOME = 4  # notebooks of a lesson, without ALL
 SETUP = Setup(PUBLIC_SEED)  # of `lessons check` and of the notebooks
 NAMES = [entry.name for entry in read_course().lessons if read_lesson(read_course(), entry.name).checks]
 

@@ -324,7 +324,7 @@ def test_steps_leave_nothing_behind(build, name):
     start = panel.values()
     figures, artists = open_figures(), len(panel.figure.findobj())
     slider = panel.controls[name]
-    for step in range(40):
+    for step in range(16):
         slider.value = slider.min + (step % 8) * slider.step
     move(panel, start)
     assert open_figures() == figures and len(panel.figure.findobj()) == artists

@@ -106,7 +106,7 @@ def test_many_steps_leave_nothing_behind():
     panel = widgets.mean_reward()
     start = panel.values()
     figures, artists = open_figures(), len(panel.figure.findobj())
-    for step in range(60):
+    for step in range(16):
         before = panel.png
         panel.controls["reward_1"].value = -1 + (step % 12) * 0.25
         assert panel.png is not before

@@ -65,11 +65,17 @@ def _data(code: str, files: dict[str, bytes], package: Path) -> dict[str, bytes]
     checkpoints = [file for file in sorted((package / CHECKPOINTS).glob("*.safetensors")) if file.stem in names]
     if "tinylm" in _imported(code) and not checkpoints:
         raise Refused(package / CHECKPOINTS, 'the notebook uses tinylm and names no checkpoint: write base="half", or another')
-    sources = [code, *(content.decode("utf-8") for name, content in files.items() if name.endswith(".py"))]
-    calls = [node for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and node.args]
-    read = {call.args[0].value for call in calls if getattr(call.func, "id", "") == "read" and isinstance(call.args[0], ast.Constant)}
-    records = [package / RECORDED / f"{name}.json" for name in sorted(read)]
+    sources = [code.encode(), *(content for name, content in files.items() if name.endswith(".py"))]
+    records = [package / RECORDED / f"{name}.json" for name in sorted({name for source in sources for name in _records_read(source)})]
     return {file.relative_to(package.parent).as_posix(): file.read_bytes() for file in (*checkpoints, *records)}
+
+
+@functools.cache  # most notebooks carry the same files
+def _records_read(content: bytes) -> tuple[str, ...]:
+    """NAME of every `read("NAME")`."""
+    calls = [node for node in ast.walk(ast.parse(content)) if isinstance(node, ast.Call) and node.args]
+    return tuple(call.args[0].value for call in calls
+                 if getattr(call.func, "id", "") == "read" and isinstance(call.args[0], ast.Constant))
 
 
 def widgets_named(code: str) -> list[str]:
@@ -102,7 +108,7 @@ def _widgets(code: str, files: dict[str, bytes], package: Path) -> dict[str, byt
     return carried
 
 
-@functools.cache  # most notebooks carry the same files
+@functools.cache
 def _relative(content: bytes, level: int) -> tuple[str, ...]:
     """The modules that a file of the package imports from its own folder (1) or the one above (2)."""
     imports = [node for node in ast.walk(ast.parse(content)) if isinstance(node, ast.ImportFrom) and node.level == level]

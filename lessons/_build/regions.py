@@ -1,6 +1,7 @@
 """TODO regions: what stands between BEGIN SOLUTION and END SOLUTION, and the stub that takes its place."""
 
 import ast
+import functools
 import re
 from typing import NamedTuple
 
@@ -19,7 +20,8 @@ class Region(NamedTuple):
     function: str  # the function that holds it
 
 
-def regions(source: str, file: str = "<source>") -> list[Region]:
+@functools.cache  # asked for again with every answer to a lesson
+def regions(source: str, file: str = "<source>") -> tuple[Region, ...]:
     """The TODO regions of a Python source, in their order. A marker that is malformed, nested or unclosed is refused."""
     lines = source.splitlines()
     functions = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
@@ -41,7 +43,7 @@ def regions(source: str, file: str = "<source>") -> list[Region]:
             opened = None
     if opened:
         raise Refused(file, "BEGIN SOLUTION without `### END SOLUTION`", opened[0] + 1)
-    return found
+    return tuple(found)
 
 
 def replace_regions(source: str, replacement) -> str:

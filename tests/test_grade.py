@@ -75,7 +75,7 @@ def scores(record) -> dict[str, float | None]:
 
 @pytest.mark.parametrize("student", CLASS)
 def test_each_of_the_class_gets_its_score(student, isolation, monkeypatch):
-    monkeypatch.setattr(judge_module, "QUESTION_SECONDS", 2.0)
+    monkeypatch.setattr(judge_module, "QUESTION_SECONDS", 4.0)
     made = CLASS[student]
     graded = grade(SETUP, handed(made.notebook, student))
     record = graded.record
@@ -359,7 +359,7 @@ def test_a_hidden_check_s_inputs_do_not_reach_the_student(one_judge, raised):
 
 def test_a_check_that_a_student_makes_slow_is_stopped(one_judge, monkeypatch):
     slow = "rewards.data, group_ids.data = torch.zeros(30000), torch.zeros(30000, dtype=torch.int64)\nadvantages = torch.zeros(30000)"
-    monkeypatch.setattr(judge_module, "QUESTION_SECONDS", 2.0)
+    monkeypatch.setattr(judge_module, "QUESTION_SECONDS", 4.0)
     start = time.monotonic()
     record = grade(Setup(seed=1), handed(notebook(answers={3: f"{slow}\nreturn advantages"}))).record
     assert time.monotonic() - start < 120

@@ -94,13 +94,14 @@ def test_init_refuses_a_file_and_an_unknown_lesson(tmp_path, capsys):
     assert not (tmp_path / "new").exists() and "the lessons are: " in capsys.readouterr().err
 
 
-def test_without_a_lesson_every_lesson_becomes_an_assignment(tmp_path, monkeypatch):
+def test_without_a_lesson_every_lesson_becomes_an_assignment(tmp_path, capsys, monkeypatch):
     """nbgrader and the copies that notebooks carry take long, and are tried in one lesson: below."""
     released = []
     monkeypatch.setattr("lessons._build.notebook.payload_files", lambda code, **_: {})
     monkeypatch.setattr("autograder.course.run_nbgrader", lambda folder, *arguments: released.append(arguments))
     assert main(["init", str(tmp_path / "course"), "--language", "zh"]) == 0
     assignments = [entry.notebook for entry in read_course().lessons]
+    assert capsys.readouterr().out.startswith("".join(f"{assignment} …\n" for assignment in assignments))  # each takes nbgrader a while
     assert released == [("generate_assignment", assignment) for assignment in assignments]
     assert sorted(path.name for path in (tmp_path / "course" / "source").iterdir()) == sorted(assignments)
 
@@ -111,7 +112,7 @@ def test_init_says_what_to_do_next_and_what_autograde_does(tmp_path, capsys, mon
     said, config = capsys.readouterr().out, (tmp_path / "new" / "nbgrader_config.py").read_text(encoding="utf-8")
     for text in (said, config):
         assert "python -m autograder grade" in text and "only for code that you trust" in text and "以你的身份运行学生代码" in text
-    assert said.startswith("00_start_here …\n")  # each takes nbgrader a while
+    assert said.startswith("00_start_here …\n")
     assert [line[:2] for line in said.splitlines()[1:] if line[:1].isdigit()] == ["1.", "2.", "3."] * 2
     assert not re.search("WARNING_EN|WARNING_ZH|CHECKOUT", config)
 

@@ -664,6 +664,16 @@ def test_refuses_a_file_that_imports_what_is_not_carried(monkeypatch):
         payload_files("widgets.baselines()")
 
 
+@pytest.mark.parametrize("line, path", [
+    ("from . import here", "advantagelab/a/b/here"), ("from .here.there import x", "advantagelab/a/b/here/there"),
+    ("from ..here import x", "advantagelab/a/here"), ("from ...here import x", "advantagelab/here")])
+def test_refuses_an_import_from_any_folder_above_that_is_not_carried(line, path):
+    files = {"advantagelab/a/b/file.py": line.encode()}
+    with pytest.raises(Refused, match=f"advantagelab/a/b/file.py: it imports {path}, which"):
+        payload_module._refuse_what_is_not_carried(files, payload_module.ROOT / "advantagelab")
+    payload_module._refuse_what_is_not_carried(files | {f"{path}.py": b""}, payload_module.ROOT / "advantagelab")
+
+
 def test_refuses_a_payload_over_its_limit(tmp_path, monkeypatch):
     read = write_course(tmp_path)
     monkeypatch.setattr(builder, "PAYLOAD_LIMIT_DEFAULT", 20_000)

@@ -47,11 +47,10 @@ def payload_files(notebook_code: str, package: Path = ROOT / "advantagelab", wit
 def _refuse_what_is_not_carried(files: dict[str, bytes], package: Path) -> None:
     """In a checkout such an import works, so that no other test of a notebook there would miss the file."""
     for name in sorted(name for name in files if name.endswith(".py")):
-        for level in (1, 2):
-            for module in _relative(files[name], level):
-                path = Path(name).parents[level - 1].joinpath(*module.split(".")).as_posix()
-                if not {f"{path}.py", f"{path}/__init__.py"} & files.keys():
-                    raise Refused(package.parent / name, f"it imports {path}, which the notebook does not carry (lessons/_build/payload.py)")
+        for level, module in _relative(files[name]):
+            path = Path(name).parents[level - 1].joinpath(*module.split(".")).as_posix()
+            if not {f"{path}.py", f"{path}/__init__.py"} & files.keys():
+                raise Refused(package.parent / name, f"it imports {path}, which the notebook does not carry (lessons/_build/payload.py)")
 
 
 def _words(name: str, content: bytes) -> str:
@@ -98,21 +97,22 @@ def _widgets(code: str, files: dict[str, bytes], package: Path) -> dict[str, byt
     carried = {"advantagelab/widgets/__init__.py": ("\n".join(lines) + "\n").encode()}
     todo = [homes[name] for name in named]
     for content in files.values():
-        todo += [module.removeprefix("widgets.") for module in _relative(content, 2) if module.startswith("widgets.")]
+        todo += [module.removeprefix("widgets.") for level, module in _relative(content) if level == 2 and module.startswith("widgets.")]
     while todo:
         file = folder / f"{todo.pop()}.py"
         name = file.relative_to(package.parent).as_posix()
         if name not in carried:
             carried[name] = file.read_bytes()
-            todo += _relative(carried[name], 1)
+            todo += [module for level, module in _relative(carried[name]) if level == 1]
     return carried
 
 
 @functools.cache
-def _relative(content: bytes, level: int) -> tuple[str, ...]:
-    """The modules that a file of the package imports from its own folder (1) or the one above (2)."""
-    imports = [node for node in ast.walk(ast.parse(content)) if isinstance(node, ast.ImportFrom) and node.level == level]
-    return tuple(module for node in imports for module in ([node.module] if node.module else [alias.name for alias in node.names]))
+def _relative(content: bytes) -> tuple[tuple[int, str], ...]:
+    """(level, module) of what a file of the package imports from its own folder (level 1), the one above (2) or further up."""
+    imports = [node for node in ast.walk(ast.parse(content)) if isinstance(node, ast.ImportFrom) and node.level]
+    return tuple((node.level, module) for node in imports
+                 for module in ([node.module] if node.module else [alias.name for alias in node.names]))
 
 
 def _imported(code: str) -> set[str]:
